@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +11,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/cloud-provider/api"
+	"k8s.io/utils/ptr"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -173,6 +176,38 @@ func TestDualStack_MembersAreOfTheFamiliesThatTheDriverNeeds(t *testing.T) {
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes[:2])
 			env.writes(len(svc.Spec.Ports)) // one member leaves each pool
+		})
+	}
+}
+
+// Pods that terminate leave in turn with the others whose IP family the load balancer serves, too.
+//
+//proves:143
+func TestDualStack_PodsLeaveInTurnWithThoseOfServedFamilies(t *testing.T) {
+	t.Parallel()
+	pod := &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: ptr.To[int64](90), Containers: []v1.Container{{
+		Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 60}}},
+	}}}}
+	for release, family := range map[string]string{"zed": model.IPv4, "2026.1": ""} {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeEndpoints{}
+			env := newEnvironment(t, environmentOptions{
+				keys: map[string]string{"lb-provider": octavia.ProviderOVN, "lb-method": "SOURCE_IP_PORT"}, endpoints: f,
+				pods:      func(context.Context, string, string) (*v1.Pod, error) { return pod, nil },
+				simulator: simulator.Options{Release: release, Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}},
+			})
+			nodes, svc := env.dualNodes(4), dual(service("web", 1), prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+			svc.Annotations[annotation.Members] = annotation.MembersPods
+			env.routePods(0, 1, 2, 3)
+			for _, pods := range []string{"0:11 1:12", "1:12 2:13", "2:13 3:14", "3:14 0:11"} {
+				f.pods(svc, pods)
+				f.of[0].Pod = "web-1"
+				env.ensure(svc, nodes)
+			}
+			if stay := env.engine.Stay(svc); stay.For == 0 || stay.Each == 0 || stay.Family != family {
+				t.Errorf("members of the IP family %q stay for %s, %s less for each other one, want those of %q", stay.Family, stay.For, stay.Each, family)
+			}
 		})
 	}
 }

@@ -61,6 +61,7 @@ func (e *fakeEngine) WeighsNodes(s *v1.Service) bool { return s.Annotations["fol
 func (e *fakeEngine) Stay(s *v1.Service) (stay model.Stay) {
 	stay.For, _ = time.ParseDuration(s.Annotations["stay"])
 	stay.Each, _ = time.ParseDuration(s.Annotations["each"])
+	stay.Family = s.Annotations["family"]
 	return stay
 }
 

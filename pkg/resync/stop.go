@@ -86,7 +86,7 @@ func (t *endpointTable) stops(service types.NamespacedName) map[netip.Addr]time.
 		switch end := of.ends[address]; {
 		case end.leaving:
 			all[address] = 0
-		case stay.For > 0:
+		case stay.For > 0 && (stay.Family == "" || stay.Family == model.FamilyOf(address.String())):
 			others := time.Duration(end.endpoints - 1)
 			next = min(stay.For-t.clock.Since(end.began), next-stay.Each) - others*stay.Each
 			all[address] = next

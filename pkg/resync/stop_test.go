@@ -2,7 +2,9 @@ package resync
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,9 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 )
 
 // A Service is synced again when the pods that terminate are about to stop, so that their members leave before
@@ -91,6 +96,39 @@ func TestEndpoints_LeaveInTimeIfPodsShareAddress(t *testing.T) {
 	})
 }
 
+// Pods have addresses of both IP families, and each is a member only if the load balancer serves both. Else the addresses of
+// the other family do not make members leave earlier.
+//
+//proves:143
+func TestEndpoints_LeaveAsLateAsTheirIPFamilyNeeds(t *testing.T) {
+	t.Parallel()
+	type then struct {
+		after   time.Duration
+		leaving []string // those of IPv4 first
+	}
+	for family, want := range map[string][]then{
+		model.IPv4: {{23 * time.Second, nil}, {2 * time.Second, []string{"b"}}, {6 * time.Second, []string{"a", "b"}}},
+		model.IPv6: {{23 * time.Second, nil}, {2 * time.Second, []string{"b"}}, {6 * time.Second, []string{"a", "b"}}},
+		"": {
+			{11 * time.Second, nil}, {2 * time.Second, []string{"b"}}, {6 * time.Second, []string{"a", "b"}},
+			{6 * time.Second, []string{"a", "b", "b"}}, {6 * time.Second, []string{"a", "b", "a", "b"}},
+		},
+	} {
+		web := follower("web")
+		web.Annotations["stay"], web.Annotations["each"], web.Annotations["family"] = "30s", "6s", family
+		run(t, &fakeEngine{}, append(objects(web), newSlice("web-1", "web", "a", "b", "c"), ofIPv6(newSlice("web-1", "web", "a", "b", "c"))), func(f *fixture) {
+			f.advance(2 * quietPeriod)
+			f.changeSlice(leaving("a", "b"))
+			f.advance(promptBatchPeriod)
+			f.changeSlice(ofIPv6(leaving("a", "b")))
+			for _, then := range want {
+				f.advance(then.after)
+				f.assertStopping(web, then.leaving...)
+			}
+		})
+	}
+}
+
 // A member that has left because its endpoint was about to stop does not come back when other members turn out to take
 // less time to be removed, or so much that they stay until their endpoints have stopped.
 //
@@ -128,9 +166,12 @@ func (f *fixture) assertStopping(service *v1.Service, nodes ...string) {
 	f.t.Helper()
 	var stopping []string
 	endpoints, _, _ := f.controller.Endpoints(service)
-	for _, e := range endpoints[0].Endpoints {
-		if e.Stopping {
-			stopping = append(stopping, e.Node)
+	slices.SortFunc(endpoints, func(a, b members.Slice) int { return strings.Compare(string(a.Family), string(b.Family)) })
+	for _, slice := range endpoints {
+		for _, e := range slice.Endpoints {
+			if e.Stopping {
+				stopping = append(stopping, e.Node)
+			}
 		}
 	}
 	if !slices.Equal(stopping, nodes) {
@@ -169,6 +210,15 @@ func leaving(nodes ...string) *discovery.EndpointSlice {
 		if slices.Contains(nodes, node) {
 			s.Endpoints[i].Conditions = discovery.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(true), Terminating: ptr.To(true)}
 		}
+	}
+	return s
+}
+
+// ofIPv6 returns the slice of the same pods with their addresses of IPv6.
+func ofIPv6(s *discovery.EndpointSlice) *discovery.EndpointSlice {
+	s.Name, s.AddressType = s.Name+"-ipv6", discovery.AddressTypeIPv6
+	for i := range s.Endpoints {
+		s.Endpoints[i].Addresses = []string{fmt.Sprintf("fd00::%d", i+1)}
 	}
 	return s
 }

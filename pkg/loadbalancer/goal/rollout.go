@@ -60,6 +60,9 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 		return
 	}
 	rollout.Grace, rollout.Unread = grace, !known
+	if families := settings.Families(); len(families) == 1 {
+		rollout.Family = string(families[0])
+	}
 	r.store.Update(in.Owner.UID, func(e *state.Entry) { e.Stay = rollout.Stay() })
 	r.events.Warn(in.Object(), events.RolloutLoses(rollout.Problem(in.Owner.Name)))
 }

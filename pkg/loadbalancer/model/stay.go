@@ -9,4 +9,6 @@ type Stay struct {
 	// Each is how much earlier a member leaves for each one that leaves with it or after it: drivers that cut
 	// connections remove members in turn.
 	Each time.Duration
+	// Family is the IP family of the members, IPv4 or IPv6, "" for any.
+	Family string
 }

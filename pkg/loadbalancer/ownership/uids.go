@@ -37,7 +37,7 @@ func CutProof(description string) (head string, serviceUIDs []string) {
 	return head, serviceUIDs
 }
 
-// These match the results of Description and FloatingIPDescription.
+// These match ProvenDescription and FloatingIPs.Description.
 var (
 	loadBalancerProof = regexp.MustCompile(`^Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
 	floatingIPProof   = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)

@@ -201,6 +201,13 @@ func memberBreaks() []Break {
 			Tests: []string{"TestEndpoints_LeaveInTurnIfPodsStopTogether"},
 		},
 		{
+			Row: 143, What: "addresses of an IP family that the load balancer does not serve make members leave earlier",
+			File:  "pkg/resync/stop.go",
+			Old:   `stay.Family == model.FamilyOf(address.String())`,
+			New:   `true`,
+			Tests: []string{"TestEndpoints_LeaveAsLateAsTheirIPFamilyNeeds"},
+		},
+		{
 			Row: 144, What: "the address that does not exist of a gateway takes the nodes out of the load balancer",
 			File:  "pkg/loadbalancer/spec/members/follow.go",
 			Old:   `if endpoints.some(Endpoint.serves) && !endpoints.some(Endpoint.hasNode) {`,

@@ -46,8 +46,9 @@ type Rollout struct {
 	Cuts bool
 	// Unread is set if the pods could not be read, so that Grace is unknown.
 	Unread bool
-	// Pods is set if pods are the members.
-	Pods bool
+	// Pods is set if pods are the members. Family is their IP family, "" for both.
+	Pods   bool
+	Family string
 }
 
 // changeUnderWay is how long a removal may wait at least for another change of the load balancer, which may be one of
@@ -65,7 +66,7 @@ func (r Rollout) Stay() model.Stay {
 	case !r.Cuts || alone <= 0:
 		return model.Stay{}
 	case r.Pods:
-		return model.Stay{For: alone, Each: r.Removal}
+		return model.Stay{For: alone, Each: r.Removal, Family: r.Family}
 	}
 	return model.Stay{For: alone}
 }

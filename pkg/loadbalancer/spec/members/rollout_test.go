@@ -77,6 +77,7 @@ func TestRollout_MembersStayUntilPodsAreAboutToStop(t *testing.T) {
 		"pods that serve long":     {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true}, model.Stay{For: 17 * time.Second}, false},
 		"a slow driver":            {members.Rollout{Removal: 20 * time.Second, Grace: 70 * time.Second, Cuts: true}, model.Stay{For: 10 * time.Second}, false},
 		"pods as members":          {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true, Pods: true}, model.Stay{For: 17 * time.Second, Each: 4 * time.Second}, false},
+		"pods of one IP family":    {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true, Pods: true, Family: model.IPv6}, model.Stay{For: 17 * time.Second, Each: 4 * time.Second, Family: model.IPv6}, false},
 		"pods that stop too early": {members.Rollout{Removal: 4 * time.Second, Grace: 13 * time.Second, Cuts: true, Pods: true}, model.Stay{}, true},
 		"a driver that cuts none":  {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second}, model.Stay{}, false},
 	} {
