@@ -87,8 +87,7 @@ func (t *endpointTable) stops(service types.NamespacedName) map[netip.Addr]time.
 		case end.leaving:
 			all[address] = 0
 		case stay.For > 0 && (stay.Family == "" || stay.Family == model.FamilyOf(address.String())):
-			others := time.Duration(end.endpoints - 1)
-			next = min(stay.For-t.clock.Since(end.began), next-stay.Each) - others*stay.Each
+			next = min(stay.For-t.clock.Since(end.began), next-stay.Each) - time.Duration(end.endpoints-1)*stay.Each
 			all[address] = next
 		}
 	}
