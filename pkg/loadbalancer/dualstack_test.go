@@ -180,7 +180,7 @@ func TestDualStack_MembersAreOfTheFamiliesThatTheDriverNeeds(t *testing.T) {
 	}
 }
 
-// Pods that terminate leave in turn with the others whose IP family the load balancer serves, too.
+// Pods that terminate leave in turn with those of the IP families that the load balancer serves.
 //
 //proves:143
 func TestDualStack_PodsLeaveInTurnWithThoseOfServedFamilies(t *testing.T) {

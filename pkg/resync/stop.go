@@ -109,9 +109,9 @@ func (s *serviceEndpoints) note(now time.Time) {
 			if ends == nil {
 				ends = map[netip.Addr]end{}
 			}
-			of, is := ends[address]
-			if !is {
-				if of, is = s.ends[address]; !is {
+			of, counted := ends[address]
+			if !counted {
+				if of = s.ends[address]; of.began.IsZero() {
 					of.began = now
 				}
 				of.endpoints = 0

@@ -88,7 +88,7 @@ func (s *Settings) ManagesGroups() bool {
 // sharesPorts reports whether the source ranges are enforced at ports of the nodes that other Services
 // may open as well, because they are no NodePorts: the rules of all security groups of a node are combined.
 func (u *unused) sharesPorts() bool {
-	return len(u.s.Access.SourceRanges) > 0 && !u.drv.Supports(driver.SourceRanges) && u.s.For(u.drv).unenforced() == "" && (u.s.ByPods() || u.s.Traffic.ownPorts)
+	return len(u.s.Access.SourceRanges) > 0 && !u.drv.Supports(driver.SourceRanges) && u.unenforced() == "" && (u.s.ByPods() || u.s.Traffic.ownPorts)
 }
 
 // Opens returns an error for a new port of a load balancer that cannot enforce the source ranges of

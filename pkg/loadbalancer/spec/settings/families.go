@@ -120,11 +120,11 @@ func (f ForDriver) VIPFamilies() []v1.IPFamily {
 // requires, and for source ranges of which none is of an IP family that is served.
 func (v validation) dualStack() field.ErrorList {
 	var errs field.ErrorList
-	if why := v.s.For(v.drv).LacksDualStack(); v.s.Dual.Required() && why != "" && !v.s.exists {
+	if why := v.LacksDualStack(); v.s.Dual.Required() && why != "" && !v.s.exists {
 		errs = append(errs, field.Invalid(inSpec("ipFamilyPolicy"), v.s.Dual.Policy, fmt.Sprintf(
 			"is not supported: %s; allowed: %s, %s", why, v1.IPFamilyPolicySingleStack, v1.IPFamilyPolicyPreferDualStack)))
 	}
-	if why := v.s.For(v.drv).lacksAdditional(); why != "" && !v.s.exists {
+	if why := v.lacksAdditional(); why != "" && !v.s.exists {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.AdditionalSubnets), why))
 	}
 	if v.s.Access.otherFamily {
@@ -146,10 +146,10 @@ func (f ForDriver) lacksAdditional() string {
 // families reports an IP family in which the Service is not served although it requests that, or in
 // which no client is admitted. Package plan reports it if the driver supports both.
 func (u *unused) families() {
-	if why := u.s.For(u.drv).LacksDualStack(); u.s.Dual.Second != "" && u.s.Second == "" && why != "" {
+	if why := u.LacksDualStack(); u.s.Dual.Second != "" && u.s.Second == "" && why != "" {
 		u.add("spec.ipFamilyPolicy", fmt.Sprintf("%s: the load balancer serves only %s, because %s", u.s.Dual.Policy, u.s.Family, why))
 	}
-	if why := u.s.For(u.drv).lacksAdditional(); why != "" {
+	if why := u.lacksAdditional(); why != "" {
 		u.add(annotation.AdditionalSubnets, "has no effect: "+why)
 	}
 	if u.s.Second == "" || len(u.s.Access.SourceRanges) == 0 {

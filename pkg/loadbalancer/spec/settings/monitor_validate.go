@@ -31,9 +31,9 @@ func (v validation) monitors() field.ErrorList {
 		if of.s.own.setsProbe() {
 			errs = append(errs, of.monitor(v.s.Traffic.Ports)...)
 		}
-		made, _ := of.s.For(v.drv).HealthMonitor(model.Protocol(port.Protocol))
+		made, _ := of.HealthMonitor(model.Protocol(port.Protocol))
 		switch {
-		case made == nil && policyLocal && !v.s.For(v.drv).FollowsEndpoints():
+		case made == nil && policyLocal && !v.FollowsEndpoints():
 			errs = append(errs, field.Forbidden(inSpec("ports").Index(i).Child("protocol"), fmt.Sprintf(
 				"externalTrafficPolicy Local needs health monitors, and the provider %s has none for %s: use the policy Cluster, or %s: \"false\"",
 				v.drv.Name, port.Protocol, annotation.Monitor)))
@@ -145,7 +145,7 @@ func (v validation) kubeProxy() field.ErrorList {
 // endpoints. For UDP-CONNECT only an ICMP error is a failure, in Octavia's amphora and in OVN, and
 // kube-proxy sends none.
 func (u *unused) losesDatagrams() bool {
-	return u.s.Traffic.Local && !u.s.For(u.drv).FollowsEndpoints() && slices.ContainsFunc(u.s.Traffic.Ports, func(port v1.ServicePort) bool {
+	return u.s.Traffic.Local && !u.FollowsEndpoints() && slices.ContainsFunc(u.s.Traffic.Ports, func(port v1.ServicePort) bool {
 		made, _ := u.s.OfPort(port).For(u.drv).HealthMonitor(model.Protocol(port.Protocol))
 		return made != nil && made.Type == model.MonitorUDPConnect
 	})

@@ -14,7 +14,7 @@ import (
 // Unused returns the settings that the driver does not support, or only in part, or that apply to no
 // port of the Service.
 func (f ForDriver) Unused() []annotation.Notice {
-	u := &unused{s: f.s, drv: f.drv}
+	u := &unused{ForDriver: f}
 	u.onExisting()
 	u.all()
 	return u.notices
@@ -23,8 +23,7 @@ func (f ForDriver) Unused() []annotation.Notice {
 // unused are the settings of a Service that a driver does not support, or only in part, or that apply to no
 // port.
 type unused struct {
-	s       *Settings
-	drv     driver.Driver
+	ForDriver
 	notices []annotation.Notice
 }
 
@@ -58,7 +57,7 @@ func (u *unused) all() {
 	if u.s.Listeners.Proxy != "" && !u.s.Traffic.hasTCP() {
 		u.add(annotation.ProxyProtocol, "has no effect: the Service has no port of TCP")
 	}
-	if u.s.For(u.drv).LacksEndpoints() {
+	if u.LacksEndpoints() {
 		u.notices = append(u.notices, EndpointsForbidden())
 		if u.s.Members.Drains() {
 			u.add(annotation.MemberWeights, u.s.Members.Weights+" has no effect: the controller does not know the endpoints of the members")
@@ -106,7 +105,7 @@ func (r *reading) noticeSpec() {
 
 // onExisting adds the settings that count as not given on an existing load balancer.
 func (u *unused) onExisting() {
-	for _, m := range u.s.For(u.drv).OnExisting().Malformed {
+	for _, m := range u.OnExisting().Malformed {
 		if m.NewRefused {
 			u.notices = append(u.notices, m.notice())
 		}
@@ -114,7 +113,7 @@ func (u *unused) onExisting() {
 	if why := u.drv.Lacks(driver.OwnPort); u.s.VIP.PortID != "" && why != "" {
 		u.add(annotation.PortID, "has no effect, the VIP keeps its port: "+why)
 	}
-	if why := u.s.For(u.drv).unenforced(); why != "" {
+	if why := u.unenforced(); why != "" {
 		u.add("spec.loadBalancerSourceRanges", "have no effect, all clients may connect as before: "+why)
 	}
 }

@@ -13,17 +13,16 @@ import (
 
 // Validate returns errors for settings that the driver does not support, before the cloud is read,
 // except for the version of Octavia.
-func (f ForDriver) Validate() field.ErrorList { return validation(f).all() }
+func (f ForDriver) Validate() field.ErrorList { return validation{f}.all() }
 
 // validation is that of the settings of a Service, or of one of its ports, for a driver. Its methods return
 // the errors of their subjects.
-type validation struct {
-	s   *Settings
-	drv driver.Driver
-}
+type validation struct{ ForDriver }
 
 // of returns the validation of the settings of a port.
-func (v validation) of(port v1.ServicePort) validation { return validation{v.s.OfPort(port), v.drv} }
+func (v validation) of(port v1.ServicePort) validation {
+	return validation{v.s.OfPort(port).For(v.drv)}
+}
 
 func (v validation) all() field.ErrorList {
 	errs := v.ports()
@@ -45,7 +44,7 @@ func (v validation) all() field.ErrorList {
 	if why := v.drv.Lacks(driver.Weights); v.s.Members.Drains() && why != "" {
 		errs = append(errs, field.Forbidden(v.s.own.at(annotation.MemberWeights), v.s.Members.Weights+" has no effect: "+why))
 	}
-	if why := v.s.For(v.drv).unenforced(); why != "" && !v.s.exists {
+	if why := v.unenforced(); why != "" && !v.s.exists {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
 	if why := v.drv.Lacks(driver.OwnPort); v.s.VIP.PortID != "" && why != "" {
