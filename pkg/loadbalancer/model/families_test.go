@@ -35,3 +35,27 @@ func TestVIP_KnowsTheAddressesOfEachIPFamily(t *testing.T) {
 		}
 	}
 }
+
+func TestVIP_HasAddressesInOrderAndFamilyOfTheFirst(t *testing.T) {
+	t.Parallel()
+	six := model.AdditionalVIP{Family: model.IPv6, Address: "fd00::6"}
+	four := model.AdditionalVIP{Family: model.IPv4, Address: "10.0.0.6"}
+	for name, test := range map[string]struct {
+		vip       model.VIP
+		addresses []string
+		family    string
+	}{
+		"one":                             {model.VIP{Address: "10.0.0.5"}, []string{"10.0.0.5"}, model.IPv4},
+		"several":                         {model.VIP{Address: "fd00::5", Additional: []model.AdditionalVIP{four, six}}, []string{"fd00::5", "10.0.0.6", "fd00::6"}, model.IPv6},
+		"the address decides":             {model.VIP{Address: "10.0.0.5", Family: model.IPv6}, []string{"10.0.0.5"}, model.IPv4},
+		"only the family is known":        {model.VIP{Family: model.IPv6}, []string{""}, model.IPv6},
+		"of further ones it says nothing": {model.VIP{Additional: []model.AdditionalVIP{six}}, []string{"", "fd00::6"}, ""},
+	} {
+		if got := test.vip.Addresses(); !slices.Equal(got, test.addresses) {
+			t.Errorf("%s: addresses %q, want %q", name, got, test.addresses)
+		}
+		if got := test.vip.IPFamily(); got != test.family {
+			t.Errorf("%s: family %q, want %q", name, got, test.family)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,5 +97,68 @@ func TestLimits_AskForAllThatAreNotStock(t *testing.T) {
 	}
 	for range stock.Named { // a range may end early
 		break
+	}
+}
+
+// A description is the only memory of which limits were requested.
+func TestLimits_AreReadFromTheMarkOfEverySelection(t *testing.T) {
+	t.Parallel()
+	names := []string{model.ConnectionLimit, model.TimeoutClientData, model.TimeoutMemberConnect, model.TimeoutMemberData, model.TimeoutTCPInspect}
+	for selection := range 1 << len(names) {
+		var limits model.Limits
+		for i, name := range names {
+			*limits.Get(name) = model.Limit{Value: i, Asked: selection>>i&1 == 1}
+		}
+		read := limits
+		for _, limit := range read.Named {
+			limit.Asked = !limit.Asked
+		}
+		if !read.ReadMark(limits.Mark()) || read != limits {
+			t.Errorf("%q is read as %+v, want %+v", limits.Mark(), read, limits)
+		}
+		if limits.Any() != (selection != 0) {
+			t.Errorf("%q: any: %v", limits.Mark(), limits.Any())
+		}
+	}
+	for _, foreign := range []string{"", "connection_limit", " Set by Kubernetes: connection_limit", "set by Kubernetes: connection_limit"} {
+		read := model.Limits{ConnectionLimit: model.Limit{Asked: true}}
+		if read.ReadMark(foreign) || read.Any() {
+			t.Errorf("%q is read as a mark: %+v", foreign, read)
+		}
+	}
+}
+
+// Whatever a load balancer has: after a request, the same request changes nothing, and none resets only what was requested.
+func TestLimitChanges_EndWithTheirRequest(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 1))
+	some := func() (limits model.Limits) {
+		for _, limit := range limits.Named {
+			*limit = model.Limit{Value: random.IntN(3), Asked: random.IntN(2) == 0}
+		}
+		return limits
+	}
+	for range 300 {
+		from, to := some(), some()
+		after := from
+		for _, change := range model.LimitChanges(from, to) {
+			if change.From != *from.Get(change.Name) || change.To.Asked != to.Get(change.Name).Asked || change.To == change.From {
+				t.Errorf("%+v is not a change from %+v to %+v", change, from, to)
+			}
+			*after.Get(change.Name) = change.To
+		}
+		for name, limit := range after.Named {
+			if want := to.Get(name); limit.Asked && !want.Asked || want.Asked && limit.Value != want.Value {
+				t.Errorf("from %+v to %+v: %s is %+v", from, to, name, limit)
+			}
+		}
+		if again := model.LimitChanges(to.Settled(), to); len(again) > 0 {
+			t.Errorf("after %+v was sent, it still changes %+v", to, again)
+		}
+		for _, reset := range model.LimitChanges(from, model.Limits{}) {
+			if !from.Get(reset.Name).Asked || reset.To != (model.Limit{Value: model.UnknownLimit}) {
+				t.Errorf("without a request, %+v", reset)
+			}
+		}
 	}
 }

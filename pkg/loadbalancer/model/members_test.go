@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -254,6 +255,50 @@ func TestMembers_TakeLittleMemory(t *testing.T) {
 	grown := members.With(members)
 	if cap(grown.ids.compact) != cap(members.ids.compact) || &grown.ids.compact[0] != &members.ids.compact[0] {
 		t.Error("members that are replaced by the same take memory of their own")
+	}
+}
+
+// Members that change share the columns that do not, and have no spare capacity.
+func TestMembers_ShareEqualColumnsWithThoseTheyAreMadeOf(t *testing.T) {
+	t.Parallel()
+	list := many(internedLength, 80)
+	for i := range list {
+		list[i].Drained = i%3 == 0
+	}
+	members := MembersOf(list...)
+	moved := members.Map(func(_ int, m Member) Member { m.Address = "1" + m.Address; return m })
+	if &moved.kinds[0] != &members.kinds[0] || &moved.kind[0] != &members.kind[0] || &moved.ids.compact[0] != &members.ids.compact[0] {
+		t.Error("members at other addresses take memory for kinds and IDs of their own")
+	}
+	renamed := members.Map(func(_ int, m Member) Member { m.ID = "m" + m.Name; return m })
+	if renamed.hosts != members.hosts || &renamed.kind[0] != &members.kind[0] {
+		t.Error("members with other IDs take memory for hosts and kinds of their own")
+	}
+	const most = 4 // of two members, as far as the runtime rounds up
+	two := members.Filter(func(i int) bool { return i%8 == 0 })
+	if max(cap(two.hosts.list), cap(two.kinds), cap(two.kind), cap(two.ids.compact)) > most {
+		t.Errorf("two members have room for %d hosts, %d of %d kinds and %d IDs", cap(two.hosts.list), cap(two.kind), cap(two.kinds), cap(two.ids.compact))
+	}
+}
+
+// Only a UUID in the form in which Octavia writes it is stored as one.
+func TestMembers_ReturnIDsAsTheyWere(t *testing.T) {
+	t.Parallel()
+	const usual = "01234567-89ab-cdef-0123-456789abcdef"
+	for name, id := range map[string]string{
+		"usual": usual, "none": "", "a text": "m2", "upper case": strings.ToUpper(usual), "without dashes": strings.ReplaceAll(usual, "-", ""),
+		"in braces": "{" + usual + "}", "a URN": "urn:uuid:" + usual, "of its length": strings.Repeat("x", len(usual)), "nil": uuid.Nil.String(),
+		"with an end like one": "x" + usual[1:], "longer": usual + "0",
+	} {
+		for _, other := range []string{usual, "", "other"} {
+			members := MembersOf(onHost(1, 80, func(m *Member) { m.ID = other }), onHost(2, 80, func(m *Member) { m.ID = id }))
+			built := MembersOf(onHost(1, 80, func(m *Member) { m.ID = other })).With(MembersOf(onHost(2, 80, func(m *Member) { m.ID = id })))
+			for how, m := range map[string]Members{"of a list": members, "with another": built} {
+				if got := listOf(m); got[1].ID != id || got[0].ID != other || m.At(1).ID != id || !m.IsID(1, id) || m.IsID(1, usual) != (id == usual) {
+					t.Errorf("%s, %s beside %q: IDs %q and %q, want %q", name, how, other, got[0].ID, got[1].ID, id)
+				}
+			}
+		}
 	}
 }
 

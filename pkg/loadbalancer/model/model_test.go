@@ -51,7 +51,7 @@ func TestSort_MakesEqualLoadBalancersEqual(t *testing.T) {
 		pool := model.Pool{Name: "p", Members: model.MembersOf(members...)}
 		lb := &model.LoadBalancer{
 			Listeners: []model.Listener{
-				{Protocol: model.TCP, Port: 53, Pool: pool, AllowedCIDRs: []string{"10.0.0.0/8", "192.168.0.0/16"}},
+				{Protocol: model.TCP, Port: 53, Pool: pool, AllowedCIDRs: []string{"10.0.0.0/8", "192.168.0.0/16"}, InsertHeaders: []string{"X-Forwarded-For", "X-Forwarded-Proto"}},
 				{Protocol: model.UDP, Port: 53}, {Protocol: model.TCP, Port: 80},
 			},
 			Orphans: []model.Pool{{Name: "a", ID: "1"}, {Name: "a", ID: "2"}, pool},
@@ -60,6 +60,7 @@ func TestSort_MakesEqualLoadBalancersEqual(t *testing.T) {
 		flip(3, func(i, j int) { lb.Orphans[i], lb.Orphans[j] = lb.Orphans[j], lb.Orphans[i] })
 		if reverse {
 			slices.Reverse(lb.Listeners[2].AllowedCIDRs)
+			slices.Reverse(lb.Listeners[2].InsertHeaders)
 		}
 		lb.Sort()
 		return lb
