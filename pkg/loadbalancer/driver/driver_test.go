@@ -110,6 +110,16 @@ func TestOf_WantsMembersOfOneFamilyWhereTheDriverDoes(t *testing.T) {
 	}
 }
 
+func TestOf_HasTheHealthMonitorsOfEachDriver(t *testing.T) {
+	t.Parallel()
+	every := []string{"TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"}
+	for provider, want := range map[string][]string{"amphora": every, "f5": every, "acme": every, "ovn": {"TCP", "UDP-CONNECT"}} {
+		if got := driver.Of(provider, v(30)).Monitors; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", provider, got, want)
+		}
+	}
+}
+
 func TestOf_HasATimingThatEachDriverIsWorth(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -110,6 +110,46 @@ func TestTiming_IsTheOneGivenOrThatOfTheDriver(t *testing.T) {
 	}
 }
 
+func TestSetDefault_DecidesWhereNoProviderIsNamed(t *testing.T) {
+	t.Parallel()
+	amphora, ovn := driver.Of("amphora", v(30)).Timing, driver.Of("ovn", v(30)).Timing
+	r := driver.NewRegistry(driver.Settings{DefaultProvider: "amphora"})
+	r.SetDefault("ovn")
+	if r.Timing("") != ovn || r.Timing("amphora") != amphora {
+		t.Errorf("after a change to ovn: %+v, of amphora %+v", r.Timing(""), r.Timing("amphora"))
+	}
+	given := driver.Timing{ChildInterval: time.Hour}
+	r = driver.NewRegistry(driver.Settings{Timing: given})
+	if r.SetDefault("ovn"); r.Timing("") != given {
+		t.Errorf("the operator's timing is replaced by %+v", r.Timing(""))
+	}
+}
+
+// Each feature is refused by itself, by a provider under the name that refused it.
+func TestRefuse_ConcernsOneFeatureOfOneProvider(t *testing.T) {
+	t.Parallel()
+	all := []driver.Feature{driver.FullCreate, driver.MemberBatches, driver.Failover, driver.TLS, driver.Weights}
+	for _, refused := range all {
+		r := driver.NewRegistry(driver.Settings{})
+		r.Retract("acme", refused) // of what was not refused
+		if !r.Refuse("acme", refused, false) {
+			t.Errorf("%s: the first refusal is no news", refused)
+		}
+		for _, f := range all {
+			if got := r.For("acme", v(30)).Supports(f); got != (f != refused) {
+				t.Errorf("after a refusal of %s, %s: %v", refused, f, got)
+			}
+			if !r.For("other", v(30)).Supports(f) {
+				t.Errorf("after a refusal of %s, another provider lacks %s", refused, f)
+			}
+		}
+		r.Retract("acme", refused)
+		if d := r.For("acme", v(30)); !d.Supports(refused) {
+			t.Errorf("after it was retracted: %q", d.Lacks(refused))
+		}
+	}
+}
+
 func TestRegistry_MayBeUsedAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	r := driver.NewRegistry(driver.Settings{})
