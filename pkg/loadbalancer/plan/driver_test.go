@@ -66,6 +66,30 @@ func TestDiff_CreatesAReplacementAsItsDriverWants(t *testing.T) {
 	}
 }
 
+// The replacement of a load balancer that has never served may have other settings than the desired one has beside it,
+// such as a subnet that the cloud chose before.
+func TestDiff_CreatesTheReplacementInPlaceOfOneInErrorThatNeverServed(t *testing.T) {
+	t.Parallel()
+	observed := made(t, web())
+	observed.LoadBalancer.Status.Provisioning = "ERROR"
+	next := web(func(lb *model.LoadBalancer) { lb.VIP.SubnetID = "as before" })
+	for name, test := range map[string]struct {
+		replacement *plan.Replacement
+		subnet      string
+		listeners   int
+	}{
+		"none":               {nil, "", 2},
+		"of the same driver": {&plan.Replacement{LoadBalancer: next}, "as before", 2},
+		"of another driver":  {&plan.Replacement{LoadBalancer: next, Driver: driver.Driver{}.Without(driver.FullCreate)}, "as before", 0},
+	} {
+		todo := plan.Diff(web(), observed, plan.Options{Replacement: test.replacement})
+		created, is := todo.Steps[1].(plan.CreateLoadBalancer)
+		if _, deletes := todo.Steps[0].(plan.DeleteLoadBalancer); !deletes || !is || created.LoadBalancer.VIP.SubnetID != test.subnet || len(created.LoadBalancer.Listeners) != test.listeners {
+			t.Errorf("%s:\n%s", name, todo)
+		}
+	}
+}
+
 func TestNeeds_NamesTheFeatureOfAStep(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -22,6 +22,40 @@ func TestAdvance_KeepsTheIDOfAMemberThatChanges(t *testing.T) {
 	}
 }
 
+func TestUpdateMember_PrintsEachSettingThatChanges(t *testing.T) {
+	t.Parallel()
+	from := model.Member{Name: "node-1", Weight: 5}
+	for setting, change := range map[string]func(*model.Member){
+		"repair": func(*model.Member) {}, "monitor_port 0 → 10256": func(m *model.Member) { m.MonitorPort = 10256 },
+		"weight 5 → 1": func(m *model.Member) { m.Weight = 0 }, "weight 5 → 0": func(m *model.Member) { m.Drained = true },
+		"backup false → true": func(m *model.Member) { m.Backup = true }, "settings  → monitor_address": func(m *model.Member) { m.Unasked = "monitor_address" },
+	} {
+		to := from
+		change(&to)
+		if got, want := (plan.UpdateMember{Pool: plan.PoolRef{Name: "pool"}, From: from, To: to}).String(), "pool pool: member node-1: "+setting; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestUpdatePool_PrintsEachSettingThatChanges(t *testing.T) {
+	t.Parallel()
+	for want, test := range map[string]struct{ from, to model.Pool }{
+		"repair":                                        {model.Pool{}, model.Pool{Members: model.MembersOf(memberOn(1, 80))}},
+		"admin_state_up false → true":                   {model.Pool{AdminDown: true}, model.Pool{}},
+		"lb_algorithm A → B":                            {model.Pool{Algorithm: "A"}, model.Pool{Algorithm: "B"}},
+		"session_persistence none → SOURCE_IP":          {model.Pool{}, model.Pool{Persistence: model.Persistence{Type: model.SourceIP}}},
+		"session_persistence SOURCE_IP for 60 s → none": {model.Pool{Persistence: model.Persistence{Type: model.SourceIP, Timeout: 60}}, model.Pool{}},
+		"session_persistence HTTP_COOKIE → APP_COOKIE sid": {
+			model.Pool{Persistence: model.Persistence{Type: model.HTTPCookie}}, model.Pool{Persistence: model.Persistence{Type: model.AppCookie, CookieName: "sid"}},
+		},
+	} {
+		if got := (plan.UpdatePool{Pool: plan.PoolRef{Name: "pool"}, From: test.from, To: test.to}).String(); got != "pool pool: "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestUpdateMonitor_PrintsEachSettingThatChanges(t *testing.T) {
 	t.Parallel()
 	from := model.Monitor{Delay: 1, Timeout: 1, MaxRetries: 1, MaxRetriesDown: 1, HTTPMethod: "GET", URLPath: "/a", ExpectedCodes: "200", HTTPVersion: "1.0"}

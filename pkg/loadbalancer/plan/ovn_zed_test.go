@@ -1,6 +1,10 @@
 package plan_test
 
 import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -84,6 +88,92 @@ func leave(lb *model.LoadBalancer, ref plan.PoolRef, pool, listener string) {
 	for i := range lb.Listeners {
 		if l := &lb.Listeners[i]; &l.Pool == found {
 			l.Status.Provisioning = listener
+		}
+	}
+}
+
+// A monitor of another owner, which the Service cannot delete, keeps it from new listeners of the same transport.
+func TestDiff_BlocksListenersBesideMonitorsOfOthersWhereTheProviderHangs(t *testing.T) {
+	t.Parallel()
+	zed := driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}
+	http, dns := listener(0, model.TCP, 80), listener(1, model.UDP, 53)
+	proxied := http
+	proxied.Protocol, proxied.Pool.Protocol = model.HTTP, model.HTTP
+	for name, test := range map[string]struct {
+		driver    driver.Driver
+		monitored model.Protocol
+		desired   []model.Listener
+		blocked   string
+	}{
+		"no new listener":              {zed, model.TCP, []model.Listener{http}, ""},
+		"a new one":                    {zed, model.TCP, []model.Listener{http, listener(1, model.TCP, 443)}, "TCP/443"},
+		"a new one of its transport":   {zed, model.UDP, []model.Listener{http, dns}, "UDP/53"},
+		"a new one of another":         {zed, model.TCP, []model.Listener{http, dns}, ""},
+		"one that is created again":    {zed, model.TCP, []model.Listener{proxied}, "TCP/80"},
+		"another driver":               {driver.Driver{}, model.TCP, []model.Listener{http, listener(1, model.TCP, 443)}, ""},
+		"a pool of others, no monitor": {zed, "", []model.Listener{http, listener(1, model.TCP, 443)}, ""},
+	} {
+		observed := made(t, web(ports(http)))
+		observed.LoadBalancer.Foreign = []model.Foreign{{Kind: "listener", ID: "l", Key: model.ListenerKey{Transport: model.TCP, Port: 9000}, Monitored: test.monitored}}
+		todo := plan.Diff(web(ports(test.desired...)), observed, plan.Options{Driver: test.driver})
+		if (todo.Blocked != "") != (test.blocked != "") || !strings.Contains(todo.Blocked, test.blocked) || todo.Blocked != "" && len(todo.Steps) > 0 {
+			t.Errorf("%s: blocked %q, want %q\n%s", name, todo.Blocked, test.blocked, todo)
+		}
+	}
+}
+
+// The monitors of a transport go blind when another of them is deleted: then one of them is recreated. Unused pools
+// without a monitor that the provider knows do not matter, nor do those of another transport.
+func TestDiff_RecreatesAMonitorWhereAnotherIsDeleted(t *testing.T) {
+	t.Parallel()
+	probe := func(status string) *model.Monitor {
+		return &model.Monitor{ID: "m-9", Type: model.MonitorTCP, Status: model.Status{Provisioning: status}}
+	}
+	for name, test := range map[string]struct {
+		orphan    model.Pool
+		recreates bool
+	}{
+		"without a monitor": {model.Pool{Protocol: model.TCP}, false},
+		"with a monitor":    {model.Pool{Protocol: model.TCP, Monitor: probe("ACTIVE")}, true},
+		"of UDP":            {model.Pool{Protocol: model.UDP, Monitor: probe("ACTIVE")}, false},
+		"with a lost one":   {model.Pool{Protocol: model.TCP, Monitor: probe("PENDING_CREATE")}, false},
+	} {
+		observed := made(t, web(monitor(model.MonitorTCP)))
+		test.orphan.ID, test.orphan.Name = "p-9", "unused"
+		observed.LoadBalancer.Orphans = []model.Pool{test.orphan}
+		todo := plan.Diff(web(monitor(model.MonitorTCP)), observed, plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}})
+		deleted, created := 0, 0
+		for _, step := range todo.Steps {
+			switch s := step.(type) {
+			case plan.DeleteMonitor:
+				if s.Pool.ID != "p-9" {
+					deleted++
+				}
+			case plan.CreateMonitor:
+				created++
+			}
+		}
+		if want := map[bool]int{true: 1}[test.recreates]; deleted != want || created != want {
+			t.Errorf("%s: %d monitors are deleted and %d created, want %d\n%s", name, deleted, created, want, todo)
+		}
+	}
+}
+
+// Monitors of pools go first only where the load balancer stays: it would hang for its other owner.
+func TestDelete_DeletesMonitorsByThemselvesOnlyWhereTheLoadBalancerStays(t *testing.T) {
+	t.Parallel()
+	for name, foreign := range map[string][]model.Foreign{"its own": nil, "with parts of others": {{Kind: "pool", ID: "p"}}} {
+		observed := made(t, web(monitor(model.MonitorTCP)))
+		observed.LoadBalancer.Foreign = foreign
+		todo := plan.Delete(observed, plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}})
+		monitors := 0
+		for _, step := range todo.Steps {
+			if _, is := step.(plan.DeleteMonitor); is {
+				monitors++
+			}
+		}
+		if want := 2 * len(foreign); monitors != want || todo.DeletesLoadBalancer() != (foreign == nil) {
+			t.Errorf("%s: %d monitors are deleted, want %d\n%s", name, monitors, want, todo)
 		}
 	}
 }

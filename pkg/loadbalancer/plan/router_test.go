@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -46,6 +47,8 @@ func TestLead_FollowsTruthTable(t *testing.T) {
 			"floating IP 203.0.113.8: move to the new load balancer; load balancer lb (old): delete: the Service has a VIP of provider router"},
 		{"outgoing beside a floating IP", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a"), Outgoing: left},
 			"floating IP 203.0.113.8: delete; load balancer lb (old): delete: the Service has a VIP of provider router"},
+		{"outgoing, and a floating IP left over", want(true, "a"), model.Observed{LoadBalancer: vip("1", nil, "a"), Outgoing: left, UnattachedFloatingIPs: []model.FloatingIP{*own}},
+			"floating IP 203.0.113.8: move to the new load balancer; floating IP 203.0.113.7: delete; load balancer lb (old): delete: the Service has a VIP of provider router"},
 		{"outgoing of an internal Service", want(false, "a"), model.Observed{LoadBalancer: vip("1", nil, "a"), Outgoing: left},
 			"floating IP 203.0.113.8: delete; load balancer lb (old): delete: the Service has a VIP of provider router"},
 	} {
@@ -93,6 +96,25 @@ func TestUnlead_DeletesPortLast(t *testing.T) {
 		if rest := plan.Unlead(after, plan.Options{KeepFloatingIP: test.keep}); !rest.Empty() {
 			t.Errorf("keep %v: afterwards %s", test.keep, rest)
 		}
+	}
+}
+
+// A Service may have load balancers of both providers, of a change that was interrupted.
+func TestUnlead_DeletesAllOfBothProviders(t *testing.T) {
+	t.Parallel()
+	vip := func(port string, fip *model.FloatingIP) model.LoadBalancer {
+		return model.LoadBalancer{Provider: driver.Router, VIP: model.VIP{PortID: port, Address: "10.77.0." + port}, FloatingIP: fip}
+	}
+	forwarded := *plan.Forwarded(model.FloatingIP{ID: "f", Address: "203.0.113.1", Owned: true}, []model.Forwarding{{Key: model.ListenerKey{Transport: model.TCP, Port: 80}, Address: "a", NodePort: 30080}})
+	requested := &model.FloatingIP{ID: "r", Address: "203.0.113.2"}
+	have := model.Observed{
+		Duplicates:            []model.LoadBalancer{forwarded, vip("1", requested), vip("2", nil)},
+		UnattachedFloatingIPs: []model.FloatingIP{{ID: "u", Address: "203.0.113.3", Owned: true}, {ID: "v", Address: "203.0.113.4"}},
+	}
+	want := "floating IP 203.0.113.1: forwarded ports [TCP/80 to a:30080] → []; floating IP 203.0.113.1: delete; floating IP 203.0.113.2: disassociate; " +
+		"VIP 10.77.0.1 (port 1): delete; VIP 10.77.0.2 (port 2): delete; floating IP 203.0.113.3: delete"
+	if diff := cmp.Diff(want, steps(plan.Unlead(have, plan.Options{}))); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,6 +154,125 @@ func TestDiff_DisassociatesOnlyRequestedFloatingIP(t *testing.T) {
 		}
 		if told := plan.ForeignFloatingIP(desired, observed.LoadBalancer, opts); (told != nil) != (address == foreign) {
 			t.Errorf("%s: the one that another client put there is %+v", address, told)
+		}
+	}
+}
+
+// Another client may give a floating IP to somebody else between the read and the write.
+func TestDiff_MovesFloatingIPsOnlyAsTheyWereRead(t *testing.T) {
+	t.Parallel()
+	revision := 7
+	fip := model.FloatingIP{ID: "fip", Address: "203.0.113.1", Description: "ours", Owned: true, Revision: &revision}
+	unattached := made(t, web(floatingIP(nil)))
+	onDuplicate := made(t, web(floatingIP(nil)))
+	unattached.UnattachedFloatingIPs = []model.FloatingIP{fip}
+	onDuplicate.Duplicates = []model.LoadBalancer{{ID: "second", FloatingIP: &fip}}
+	for name, observed := range map[string]model.Observed{"unattached": unattached, "of a duplicate": onDuplicate} {
+		steps := plan.Diff(web(floatingIP(&model.FloatingIP{NetworkID: "public", Description: "ours"})), observed, plan.Options{}).Steps
+		var asRead *int
+		switch s := steps[0].(type) {
+		case plan.AssociateFloatingIP:
+			asRead = s.Revision
+		case plan.MoveFloatingIP:
+			asRead = s.Revision
+		}
+		if asRead == nil || *asRead != revision {
+			t.Errorf("%s: %s, as of revision %v", name, steps[0], asRead)
+		}
+		plan.Advance(&observed, steps[0])
+		if now := observed.LoadBalancer.FloatingIP; now == nil || now.ID != "fip" || now.Revision != nil {
+			t.Errorf("%s: after that it is %+v, of an unknown revision", name, now)
+		}
+		if fip.Revision == nil {
+			t.Errorf("%s: the floating IP that was read has changed", name)
+		}
+	}
+}
+
+// Each attribute is compared by itself. An administrator's switch and an ERROR are undone in the same request.
+func TestDiff_UpdatesAListenerForEachOfItsAttributes(t *testing.T) {
+	t.Parallel()
+	tls := func(l *model.Listener) {
+		l.Protocol, l.Pool.Protocol, l.TLSContainerRef, l.InsertHeaders = model.TerminatedHTTPS, model.HTTP, "a", []string{"X-Forwarded-For"}
+	}
+	for want, test := range map[string]struct{ have, want func(*model.Listener) }{
+		"":                            {},
+		"repair":                      {have: func(l *model.Listener) { l.Status.Provisioning = "ERROR" }},
+		"admin_state_up false → true": {have: func(l *model.Listener) { l.AdminDown = true }},
+		"timeout_member_data 50 → 60": {
+			have: func(l *model.Listener) { l.Limits.TimeoutMemberData = model.Limit{Value: 50} },
+			want: func(l *model.Listener) { l.Limits.TimeoutMemberData = model.Limit{Value: 60, Asked: true} },
+		},
+		"insert_headers [X-Forwarded-For] → [X-Forwarded-For X-Forwarded-Port]": {want: func(l *model.Listener) { l.InsertHeaders = append(slices.Clone(l.InsertHeaders), "X-Forwarded-Port") }},
+		"default_tls_container_ref a → b":                                       {want: func(l *model.Listener) { l.TLSContainerRef = "b" }},
+		"allowed_cidrs [] → [10.0.0.0/8]":                                       {want: func(l *model.Listener) { l.AllowedCIDRs = []string{"10.0.0.0/8"} }},
+		"allowed_cidrs [10.0.0.0/8] → []":                                       {have: func(l *model.Listener) { l.AllowedCIDRs = []string{"10.0.0.0/8"} }},
+	} {
+		one := listener(0, model.TCP, 443)
+		tls(&one)
+		observed, desired := made(t, web(ports(one))), web(ports(one))
+		if test.have != nil {
+			test.have(&observed.LoadBalancer.Listeners[0])
+		}
+		if test.want != nil {
+			test.want(&desired.Listeners[0])
+		}
+		got := steps(plan.Diff(desired, observed, plan.Options{}))
+		if strings.TrimPrefix(got, "listener TCP/443: ") != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A floating IP that is not the one of the step stays as it is.
+func TestAdvance_ClaimsTheFloatingIPOfTheStepOnly(t *testing.T) {
+	t.Parallel()
+	claim := plan.ClaimFloatingIP{ID: "fip", Describe: "ours"}
+	for id, want := range map[string]string{"fip": "ours", "another": "theirs", "": ""} {
+		lb := &model.LoadBalancer{ID: "lb"}
+		if id != "" {
+			lb.FloatingIP = &model.FloatingIP{ID: id, Description: "theirs"}
+		}
+		observed := model.Observed{LoadBalancer: lb}
+		plan.Advance(&observed, claim)
+		if now := observed.LoadBalancer.FloatingIP; (now == nil) != (id == "") || now != nil && now.Description != want {
+			t.Errorf("floating IP %q is %+v", id, now)
+		}
+	}
+}
+
+// A listener with metrics has no pool: none is created, changed or deleted.
+func TestDiff_ServesMetricsWithoutPool(t *testing.T) {
+	t.Parallel()
+	metrics := model.Listener{Name: "metrics", Protocol: model.Prometheus, Port: 9100}
+	with := func(lb *model.LoadBalancer) { lb.Listeners = append(lb.Listeners, metrics) }
+	instead := func(lb *model.LoadBalancer) { lb.Listeners = append(lb.Listeners, listener(2, model.TCP, 9100)) }
+	for name, test := range map[string]struct {
+		from, to func(*model.LoadBalancer)
+		want     string
+	}{
+		"added":     {nodes(1, 2, 3), with, "listener TCP/9100: create (PROMETHEUS)"},
+		"unchanged": {with, with, ""},
+		"removed":   {with, nodes(1, 2, 3), "listener TCP/9100: delete"},
+		"a port instead": {with, instead, "pool TCP/9100: create (TCP, ROUND_ROBIN); pool TCP/9100: members " +
+			"+node-1=10.0.0.1:39100,node-2=10.0.0.2:39100,node-3=10.0.0.3:39100 (3 in all); listener TCP/9100: delete; listener TCP/9100: create"},
+		"in place of one": {instead, with, "listener TCP/9100: delete; listener TCP/9100: create (PROMETHEUS); pool pool_2_kube_service_rig_default_web (POOL): delete"},
+	} {
+		observed := made(t, web(test.from))
+		want := test.want
+		if l := observed.LoadBalancer.Listener(metrics.Key()); l != nil {
+			want = strings.ReplaceAll(want, "POOL", l.Pool.ID)
+		}
+		todo := plan.Diff(web(test.to), observed, plan.Options{})
+		if got := steps(todo); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		for _, step := range todo.Steps {
+			plan.Advance(&observed, step)
+		}
+		c := &cloud{observed: observed}
+		if c.identify(); !plan.Diff(web(test.to), c.observed, plan.Options{}).Empty() {
+			t.Errorf("%s: still to do:\n%s", name, plan.Diff(web(test.to), c.observed, plan.Options{}))
 		}
 	}
 }
