@@ -59,6 +59,9 @@ func TestMembers_KeepAllOfEachMember(t *testing.T) {
 		if diff := cmp.Diff(list, listOf(members)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+		if slices.Reverse(shuffled); !slices.Equal(shuffled, list) {
+			t.Errorf("%s: the argument is sorted", name)
+		}
 		if members.Len() != len(list) {
 			t.Errorf("%s: %d members, want %d", name, members.Len(), len(list))
 		}

@@ -130,6 +130,10 @@ func TestUnsound_ListsEveryKindOfChild(t *testing.T) {
 		{Kind: "listener", Name: "l", ID: "1", Status: failed}, {Kind: "pool", Name: "p", ID: "2", Status: failed},
 		{Kind: "health monitor", Name: "h", ID: "3", Status: pending}, {Kind: "member", Name: "m", ID: "4", Status: failed},
 	}
+	lb.Listeners = append(lb.Listeners, model.Listener{Pool: model.Pool{Members: model.MembersOf(
+		model.Member{Name: "n", Address: "10.0.0.1", Status: pending}, model.Member{Name: "o", Address: "10.0.0.2", Status: pending},
+	)}})
+	want = append(want, model.Child{Kind: "member", Name: "n", Status: pending}, model.Child{Kind: "member", Name: "o", Status: pending})
 	got := lb.Unsound()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
