@@ -34,6 +34,8 @@ type network struct {
 	hanging chan struct{}
 	// writing, if not nil, is called before each change of a port.
 	writing func()
+	// hidden makes lists of rules empty.
+	hidden bool
 }
 
 func (n *network) revise(ports []neutron.Port) []neutron.Port {
@@ -78,6 +80,13 @@ func (n *network) SetPortGroups(ctx context.Context, port neutron.Port, groups [
 	return n.revised(n.Client.SetPortGroups(ctx, port, groups))
 }
 
+func (n *network) SecurityGroupRules(ctx context.Context, id string, descriptions ...string) ([]neutron.SecurityGroupRule, error) {
+	if n.hidden {
+		return nil, nil
+	}
+	return n.Client.SecurityGroupRules(ctx, id, descriptions...)
+}
+
 func (n *network) DeleteSecurityGroup(ctx context.Context, id string) error {
 	if n.beforeDelete != nil {
 		n.once.Do(func() { n.beforeDelete(id) })
@@ -89,9 +98,12 @@ func (n *network) DeleteSecurityGroup(ctx context.Context, id string) error {
 type environment struct {
 	*simulated.Environment
 	groups *securitygroup.Groups
-	// restart returns the Groups of a new process, which believes for so long what it has read.
-	restart func(age time.Duration) *securitygroup.Groups
-	nodes   []securitygroup.Node
+	// restart returns the Groups of a new process, which believes for so long what it has read;
+	// configured those of one with a mode.
+	restart    func(age time.Duration) *securitygroup.Groups
+	configured func(mode string, age time.Duration) *securitygroup.Groups
+	network    *network
+	nodes      []securitygroup.Node
 }
 
 func newEnvironment(t *testing.T, mode string, n *network) *environment {
@@ -99,10 +111,12 @@ func newEnvironment(t *testing.T, mode string, n *network) *environment {
 	simulation := simulated.New(t, simulator.Options{})
 	session := simulation.SignIn(openstack.SessionOptions{})
 	n.Client = session.Neutron()
-	env := &environment{Environment: simulation, restart: func(age time.Duration) *securitygroup.Groups {
+	env := &environment{Environment: simulation, network: n}
+	env.configured = func(mode string, age time.Duration) *securitygroup.Groups {
 		reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, age)
-		return securitygroup.New(n, reader, state.SecurityGroups{Store: state.New(clock.RealClock{}, nil)}, clock.RealClock{}, mode)
-	}}
+		return securitygroup.New(n, reader, newStore(), clock.RealClock{}, mode)
+	}
+	env.restart = func(age time.Duration) *securitygroup.Groups { return env.configured(mode, age) }
 	env.groups = env.restart(time.Hour)
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {
 		server, err := simulation.Cloud.AddServer(name, address)
@@ -112,6 +126,10 @@ func newEnvironment(t *testing.T, mode string, n *network) *environment {
 		env.nodes = append(env.nodes, securitygroup.Node{Name: name, Server: server.ID, Addresses: []string{address}})
 	}
 	return env
+}
+
+func newStore() securitygroup.Store {
+	return state.SecurityGroups{Store: state.New(clock.RealClock{}, nil)}
 }
 
 func id(service string) ownership.Identity {

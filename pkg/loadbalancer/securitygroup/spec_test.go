@@ -152,8 +152,16 @@ func TestHeld_ReadsRuleOfNeutronInAnySpelling(t *testing.T) {
 		"ICMP": {func(r *neutron.SecurityGroupRule) {
 			r.Protocol, r.PortRangeMin, r.PortRangeMax = "1", nil, nil
 		}, "icmp from 10.6.0.0/16"},
-		"some of ICMP":        {func(r *neutron.SecurityGroupRule) { r.Protocol = "icmp" }, "ingress IPv4 icmp"},
-		"any protocol at all": {func(r *neutron.SecurityGroupRule) { r.Protocol = "" }, "ingress IPv4 of any protocol"},
+		"some of ICMP":   {func(r *neutron.SecurityGroupRule) { r.Protocol = "icmp" }, "ingress IPv4 icmp"},
+		"a type of ICMP": {func(r *neutron.SecurityGroupRule) { r.Protocol, r.PortRangeMax = "icmp", nil }, "ingress IPv4 icmp"},
+		"ICMP of IPv6": {func(r *neutron.SecurityGroupRule) {
+			r.Protocol, r.EtherType, r.PortRangeMin, r.PortRangeMax, r.RemoteIPPrefix = "ipv6-icmp", "IPv6", nil, nil, "fd00:6::/64"
+		}, "icmp from fd00:6::/64"},
+		"from a port on":        {func(r *neutron.SecurityGroupRule) { r.PortRangeMax = nil }, "ingress IPv4 tcp"},
+		"up to a port":          {func(r *neutron.SecurityGroupRule) { r.PortRangeMin = nil }, "ingress IPv4 tcp"},
+		"from an address group": {func(r *neutron.SecurityGroupRule) { r.RemoteAddressGroupID = "g" }, "ingress IPv4 tcp"},
+		"an unreadable prefix":  {func(r *neutron.SecurityGroupRule) { r.RemoteIPPrefix = "all" }, "ingress IPv4 tcp"},
+		"any protocol at all":   {func(r *neutron.SecurityGroupRule) { r.Protocol = "" }, "ingress IPv4 of any protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
