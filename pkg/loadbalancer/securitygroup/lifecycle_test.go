@@ -142,6 +142,22 @@ func TestOpen_CreatesGroupWithNothingButTheRulesOfItsServices(t *testing.T) {
 	})
 }
 
+func TestClose_LeavesNothingToPlanAfterANodeHasLeft(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, mode string) {
+		env := newEnvironment(t, mode, &network{})
+		env.settle(env.request(mode, "web", 30080))
+		env.nodes = env.nodes[:1]
+		env.settle(env.request(mode, "web", 30080))
+		if env.inGroup() != 1 {
+			t.Errorf("%d ports of the node that stays have the group", env.inGroup())
+		}
+		if task := env.plan(mode, "web", 30080); !task.Empty() {
+			t.Errorf("the next round plans\n%s", task.Plan)
+		}
+	})
+}
+
 func TestPlan_NeedsTheIdentityOfTheClusterForASharedGroup(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, securitygroup.Shared, &network{})
@@ -300,6 +316,9 @@ func TestGroups_ResumeInterruptedCreation(t *testing.T) {
 				}
 				if env.settle(r); env.writes() > 0 {
 					t.Error("the round after it writes again")
+				}
+				if env.settle(env.request(mode, "dns", 30053)); mode == securitygroup.Shared && env.writes() != 1 {
+					t.Error("another Service does more than to add its rule")
 				}
 			})
 		}

@@ -57,6 +57,19 @@ func TestGroups_ReportEachFailureAndResumeAfterIt(t *testing.T) {
 			env.group(groupOf(securitygroup.Shared, "web"))
 			env.group(groupOf(securitygroup.Shared, "web"))
 		}, served(securitygroup.Shared), 10},
+		"a node leaves": {securitygroup.Shared, func(env *environment) { both(env, securitygroup.Shared) }, func(env *environment) error {
+			r := env.request(securitygroup.Shared, "web", 30080)
+			r.Spec.Members = env.nodes[:1]
+			return env.round(r)
+		}, 1},
+		"rules exist": {securitygroup.PerService, func(env *environment) {
+			both(env, securitygroup.PerService)
+			env.add(env.only(groupOf(securitygroup.PerService, "web")).ID, env.rule(30443, ""))
+		}, func(env *environment) error { return env.round(env.request(securitygroup.PerService, "web", 30443)) }, 3},
+		"rules of another exist": {securitygroup.Shared, func(env *environment) {
+			both(env, securitygroup.Shared)
+			env.add(env.only(groupOf(securitygroup.Shared, "web")).ID, env.rule(30443, id("api").RuleDescription()))
+		}, func(env *environment) error { return env.round(env.request(securitygroup.Shared, "web", 30443)) }, 5},
 		"adopt": {securitygroup.PerService, func(env *environment) {
 			both(env, securitygroup.PerService)
 			env.groups = env.restart(time.Hour)
@@ -143,8 +156,8 @@ func TestGroups_LogEachStepWithItsGroup(t *testing.T) {
 	if err := env.groups.Open(ctx, task); err != nil {
 		t.Fatal(err)
 	}
-	if err := env.groups.Close(ctx, task); err != nil {
-		t.Fatal(err)
+	if err := env.groups.Close(ctx, task); err != nil || !task.Empty() {
+		t.Fatalf("steps are left that were taken: %s, error %v", task.Plan, err)
 	}
 	group := env.only(groupOf(securitygroup.PerService, "web"))
 	steps, err := env.groups.Removal(ctx, id("web"))

@@ -343,8 +343,13 @@ func TestTable_IsLenientOnlyToAnnotationsOfCloudProviderOpenStack(t *testing.T) 
 		if a.Exact() && !a.Lenient() {
 			t.Errorf("%s: spaces make its value invalid, and its Service refused", a.Name)
 		}
-		if a.Handed != "" && !a.Lenient() {
-			t.Errorf("%s: values are forwarded to OpenStack, and refused", a.Name)
+		forwarded := false
+		for _, value := range []string{"-99", "another-word"} {
+			values, _, _ := annotation.Parse(map[string]string{a.Name: value})
+			forwarded = forwarded || len(values.Malformed) > 0 && values.Malformed[0].NewRefused
+		}
+		if forwarded != (a.Handed != "") {
+			t.Errorf("%s: invalid values are forwarded to OpenStack: %v, the rule for these is %q", a.Name, forwarded, a.Handed)
 		}
 		if (a.Rule == "") != (a.Change == annotation.Written) {
 			t.Errorf("%s has the rule %q for the API server", a.Name, a.Rule)

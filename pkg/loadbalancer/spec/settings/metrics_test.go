@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
@@ -40,6 +42,47 @@ func TestMetrics_RangesThatCoverFamilyTogetherAreRefused(t *testing.T) {
 		case test.refused != "" && (len(errs) != 1 || !strings.Contains(errs[0].Error(), annotation.MetricsCIDRs) ||
 			!strings.Contains(errs[0].Error(), strings.ReplaceAll(test.ranges, ", ", ",")) || !strings.Contains(errs[0].Error(), "do not cover "+test.refused)):
 			t.Errorf("%s: %v", test.ranges, errs)
+		}
+	}
+}
+
+func TestMetrics_NeedClientsAndAPortOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	at, from := fixture.Annotated(annotation.MetricsPort, "9100"), fixture.Annotated(annotation.MetricsCIDRs, "10.0.0.0/8")
+	old := driver.Of("amphora", model.Version{Major: 2, Minor: 24})
+	guest := &model.LoadBalancer{Shared: &model.Shared{}}
+	for name, c := range map[string]struct {
+		svc     *v1.Service
+		drv     driver.Driver
+		on      *model.LoadBalancer
+		refused []string
+		notice  string
+	}{
+		"as it should be":             {svc: fixture.Service(at, from)},
+		"without clients":             {svc: fixture.Service(at), refused: []string{annotation.MetricsCIDRs, "Required value"}},
+		"clients of another family":   {svc: fixture.Service(at, fixture.Annotated(annotation.MetricsCIDRs, "10.0.0.0/8,fd00::/8")), refused: []string{annotation.MetricsCIDRs, `"fd00::/8"`, "IPv4"}},
+		"clients without a port":      {svc: fixture.Service(from), notice: annotation.MetricsCIDRs},
+		"a TCP port of the Service":   {svc: fixture.Service(fixture.Annotated(annotation.MetricsPort, "80"), from), refused: []string{annotation.MetricsPort, "Invalid value: 80"}},
+		"a UDP port of the Service":   {svc: fixture.Service(at, from, fixture.Ports(fixture.Port(v1.ProtocolUDP, 9100)))},
+		"an old Octavia":              {svc: fixture.Service(at, from), drv: old, refused: []string{annotation.MetricsPort, "Forbidden"}},
+		"another's load balancer":     {svc: fixture.Service(at, from), on: guest, refused: []string{annotation.MetricsPort, "only that one can serve its metrics"}},
+		"security groups of the VIP":  {svc: fixture.Service(at, from, fixture.Annotated(annotation.VIPSecurityGroups, oneID)), refused: []string{annotation.MetricsPort, "beside security groups of the VIP"}},
+		"no security groups, by none": {svc: fixture.Service(at, from, fixture.Annotated(annotation.VIPSecurityGroups, "none"))},
+	} {
+		s, notices, errs := fixture.Parse(t, c.svc, fixture.Config())
+		if c.drv.Name == "" {
+			c.drv = fixture.Amphora()
+		}
+		if len(errs) == 0 {
+			errs = s.On(c.on).For(c.drv).Validate()
+		}
+		if names, _ := noticed(notices); names != c.notice {
+			t.Errorf("%s: notices of %q", name, names)
+		}
+		if c.refused != nil {
+			fixture.AssertRefused(t, errs, c.refused...)
+		} else if len(errs) > 0 {
+			t.Errorf("%s: %v", name, errs)
 		}
 	}
 }
