@@ -224,3 +224,72 @@ func TestRetry_LeavesOtherErrorsAlone(t *testing.T) {
 		t.Errorf("after a timeout: %v, again after %s", err, retryAfter(err))
 	}
 }
+
+// Only what the user must change waits for minutes: an object or a load balancer may appear at any time.
+func TestExplain_WaitsOnlyForChangesOfTheService(t *testing.T) {
+	t.Parallel()
+	path := field.NewPath("spec")
+	for name, test := range map[string]struct {
+		refused error
+		retry   time.Duration
+	}{
+		"a value":                 {field.Invalid(path, "x", ""), 5 * time.Minute},
+		"what the driver lacks":   {field.Forbidden(path, ""), 5 * time.Minute},
+		"a class":                 {field.Invalid(annotation.Path(annotation.Class), "gold", ""), 0},
+		"a missing object":        {&lookup.Error{Message: "none"}, 0},
+		"another's load balancer": {&observe.NotOursError{Why: "theirs"}, 0},
+		"a conflict":              {&refusal.BlockedError{Why: "port 80 is taken"}, 0},
+		"the cloud":               {octavia("PUT", 400, "no"), 0},
+		"a quota of the cloud":    {octavia("POST", 403, "Quota has been met for resources: Load Balancer"), 5 * time.Minute},
+	} {
+		if got := retryAfter(refusal.Explain(test.refused, nil, 0)); got != test.retry {
+			t.Errorf("%s: again after %s, want %s", name, got, test.retry)
+		}
+		for _, failure := range []error{errors.New("no node"), refusal.ErrNothingKept} {
+			if got := retryAfter(refusal.Explain(test.refused, failure, 0)); got != 0 && refusal.Reason(test.refused) != refusal.Quota {
+				t.Errorf("%s: after %v again only after %s", name, failure, got)
+			}
+		}
+	}
+}
+
+func TestStuck_IsWhyTheLoadBalancerCannotFollow(t *testing.T) {
+	t.Parallel()
+	refused, failure := field.Invalid(field.NewPath("spec"), "x", "not allowed"), errors.New("no node")
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no error":        {nil, ""},
+		"no refusal":      {failure, ""},
+		"kept":            {refusal.Explain(refused, nil, 0), ""},
+		"nothing to keep": {refusal.Explain(refused, fmt.Errorf("a round: %w", refusal.ErrNothingKept), 0), ""},
+		"not kept":        {refusal.Explain(refused, failure, 0), "no node"},
+		"wrapped":         {fmt.Errorf("a round: %w", refusal.Later(refusal.Explain(refused, failure, 0), time.Second)), "no node"},
+	} {
+		if got := refusal.Stuck(test.err); got != test.want {
+			t.Errorf("%s: stuck because of %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestLater_WrapsErrorAndItsDelay(t *testing.T) {
+	t.Parallel()
+	blocked := &refusal.BlockedError{Why: "port 80 is taken"}
+	err := refusal.Later(blocked, 7*time.Second)
+	if err.Error() != "port 80 is taken" || !errors.Is(err, blocked) || retryAfter(err) != 7*time.Second {
+		t.Errorf("%v, again after %s", err, retryAfter(err))
+	}
+}
+
+// What a user must read comes first: settings without effect are added only if there is room to say which.
+func TestWithIgnored_HasLeastRoom(t *testing.T) {
+	t.Parallel()
+	for left, added := range map[int]bool{59: false, 60: true, 61: true, 500: true, -1: false} {
+		standing := strings.Repeat("x", message.MaxError-len("; without effect: ")-left)
+		with := refusal.WithIgnored(standing, strings.Repeat("y", 1000))
+		if (with != standing) != added || len(with) > message.MaxError || !strings.HasPrefix(with, standing) {
+			t.Errorf("room for %d bytes: %d bytes of %d are added", left, len(with)-len(standing), left)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package securitygroup_test
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -283,5 +285,42 @@ func TestPlan_KeepsGroupsOfARefusedServiceThatShallHaveNone(t *testing.T) {
 		if left := len(env.named(groupOf(securitygroup.PerService, "web"))); (left == 1) != kept {
 			t.Errorf("refused: %v: %d groups", kept, left)
 		}
+	}
+}
+
+// The source ranges of a Service are refused where a group of another client admits everybody to its NodePort: not those of
+// a Service without ranges, nor of one with listeners that enforce them, nor the clients that a refused Service has.
+func TestPlan_RefusesRangesBesideAGroupThatIsOpenOnlyWhereItEnforcesThem(t *testing.T) {
+	t.Parallel()
+	some := []string{"192.0.2.0/24"}
+	for name, c := range map[string]struct {
+		direct  bool
+		clients []string
+		kept    bool
+		refused bool
+	}{
+		"ranges":                         {true, some, false, true},
+		"no ranges":                      {true, nil, false, false},
+		"ranges of listeners":            {false, some, false, false},
+		"ranges that a refused one has":  {true, some, true, false},
+		"clients that a refused one has": {true, nil, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, securitygroup.PerService, &network{})
+			r := env.request(securitygroup.PerService, "web", 30080)
+			r.Spec.Direct, r.Spec.Clients = c.direct, c.clients
+			env.settle(r)
+			open := env.group("open")
+			env.add(open, simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp"})
+			env.set(env.ports()[0], append(env.ports()[0].SecurityGroups, open)...)
+			env.groups = env.restart(time.Hour)
+			r.Kept = c.kept
+			err := env.round(r)
+			var unenforced *securitygroup.UnenforcedError
+			if errors.As(err, &unenforced) != c.refused || !c.refused && err != nil {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
