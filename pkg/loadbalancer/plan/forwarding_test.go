@@ -97,3 +97,40 @@ func TestUnlead_RemovesForwardings(t *testing.T) {
 		}
 	}
 }
+
+// A Service that gets a load balancer of Octavia in place of port forwardings is served by these until that is made. Its
+// floating IP cannot be associated before they are removed.
+func TestDiff_RemovesForwardingsOfAServiceThatLeavesThem(t *testing.T) {
+	t.Parallel()
+	forwarded := *plan.Forwarded(model.FloatingIP{ID: "1", Address: "203.0.113.1", Owned: true, Forwards: true}, []model.Forwarding{
+		{Key: model.ListenerKey{Transport: model.TCP, Port: 80}, Address: "a", NodePort: 30080},
+	})
+	const removed = "floating IP 203.0.113.1: forwarded ports [TCP/80 to a:30080] → []"
+	const create = "load balancer kube_service_rig_default_web: create (amphora) with TCP/80, TCP/443 and 6 members; "
+	for name, test := range map[string]struct {
+		there, wants bool
+		address      string
+		want         string
+	}{
+		"no load balancer":                  {false, true, "", create + removed + "; floating IP 203.0.113.1: associate"},
+		"no load balancer, internal":        {false, false, "", create + removed + "; floating IP 203.0.113.1: delete"},
+		"no load balancer, another address": {false, true, "203.0.113.9", create + removed + "; floating IP: create on network public 203.0.113.9; floating IP 203.0.113.1: delete"},
+		"a load balancer":                   {true, true, "", removed + "; floating IP 203.0.113.1: associate"},
+		"a load balancer, internal":         {true, false, "", removed + "; floating IP 203.0.113.1: delete"},
+	} {
+		desired, observed := web(floatingIP(nil)), model.Observed{}
+		if test.there {
+			observed = made(t, desired)
+		}
+		if observed.Duplicates = []model.LoadBalancer{forwarded}; test.wants {
+			desired.FloatingIP = &model.FloatingIP{NetworkID: "public", Address: test.address}
+		}
+		todo := plan.Diff(desired, observed, plan.Options{})
+		if got := steps(todo); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+		if pauses := plan.Pauses(todo.Steps, observed); !test.there && pauses[0] != "" {
+			t.Errorf("%s: the creation interrupts %s", name, pauses[0])
+		}
+	}
+}

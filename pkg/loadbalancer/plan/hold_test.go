@@ -85,6 +85,23 @@ func TestHold_AddsNoMember(t *testing.T) {
 	}
 }
 
+// Each pool is held by itself, in any order of the ports.
+func TestHold_ConcernsTheHeldPoolsOnly(t *testing.T) {
+	t.Parallel()
+	for _, held := range [][]bool{{true, false}, {false, true}, {true, true}} {
+		desired := web(nodes(2, 3, 4))
+		for i := range desired.Listeners {
+			desired.Listeners[i].Pool.Held = held[i]
+		}
+		got := plan.Hold(desired, made(t, web(nodes(1, 2, 3))), plan.Options{})
+		for i, is := range held {
+			if members, want := got.Listeners[i].Pool.Members.Len(), map[bool]int{true: 2, false: 3}[is]; members != want {
+				t.Errorf("held %v: pool %d has %d members, want %d", held, i, members, want)
+			}
+		}
+	}
+}
+
 func TestHold_GivesAPoolThatDoesNotExistNoMembers(t *testing.T) {
 	t.Parallel()
 	desired := web(onPools(func(pool *model.Pool) { pool.Held = true }))

@@ -64,6 +64,7 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 		"pods, at addresses of nodes":      {a2, onNodes(1, 81, "", ""), plan.Options{Pods: true}, []string{"", ""}},
 		"another NodePort":                 {a2, onNodes(1, 81, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
 		"another port, none is named":      {onNodes(1, 80, "", ""), onNodes(1, 81, "b", "b", "b"), plan.Options{}, []string{"b", "b", "b"}},
+		"another port, of the only one":    {onNodes(1, 80, ""), onNodes(1, 81, "b"), plan.Options{}, []string{"b"}},
 		"another port, one has it already": {with(onNodes(1, 80, "", ""), onNodes(1, 81, "b")...), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"b", "b"}},
 		"another port, one is unread":      {onNodes(1, 80, "", "?"), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"", ""}},
 		"another NodePort, one was unread": {onNodes(1, 80, "a", "?"), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"a", "a"}},

@@ -60,3 +60,29 @@ func TestDiff_ChangesFewMembersOfManyByThemselvesWhereABatchWorksOnAll(t *testin
 		}
 	}
 }
+
+// A member is removed by its ID: without one, a batch leaves it out.
+func TestDiff_RemovesMembersWithoutIDByBatch(t *testing.T) {
+	t.Parallel()
+	one := ports(listener(0, model.TCP, 80))
+	observed := made(t, web(one, nodes(numbers(1, 40)...)))
+	fixture.EditMembers(&observed.LoadBalancer.Listeners[0].Pool, func(_ int, m *model.Member) {
+		if m.Name == "node-40" {
+			m.ID = ""
+		}
+	})
+	for name, test := range map[string]struct {
+		stay []int
+		want string
+	}{
+		"with IDs":     {numbers(3, 40), "2×RemoveMember"},
+		"one of two":   {numbers(2, 39), "1×SetMembers"},
+		"the only one": {numbers(1, 39), "1×SetMembers"},
+		"it stays":     {numbers(2, 40), "1×RemoveMember"},
+	} {
+		todo := plan.Diff(web(one, nodes(test.stay...)), observed, plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{MemberByMember: true}}})
+		if got := kinds(todo.Steps); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}

@@ -181,18 +181,19 @@ func TestDiff_GoesOnWithAReplacementAsLongAsItCanServe(t *testing.T) {
 		want    string
 		notices int
 	}{
-		"ACTIVE":                  {nil, finish, 0},
-		"the address moved":       {[]func(*model.Observed){serves}, onlyDelete, 0},
-		"in ERROR":                {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.Status = failed }}, "NAME (NEW): delete: it is in ERROR and has never served", 0},
-		"in ERROR, and serves":    {[]func(*model.Observed){serves, func(o *model.Observed) { o.LoadBalancer.Status = failed }}, "blocked: NAME (NEW) is in ERROR; it may still serve", 0},
-		"in ERROR, with foreign":  {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.Status, o.LoadBalancer.Foreign = failed, foreign }}, "blocked: NAME (NEW) is in ERROR, and is not deleted because it also holds pool p", 0},
-		"outdated":                {[]func(*model.Observed){outdated}, "NAME (NEW): delete: it is outdated", 0},
-		"outdated, and serves":    {[]func(*model.Observed){outdated, serves}, onlyDelete, 1},
-		"outdated, with foreign":  {[]func(*model.Observed){outdated, func(o *model.Observed) { o.LoadBalancer.Foreign = foreign }}, finish, 1},
-		"outdated, old in ERROR":  {[]func(*model.Observed){outdated, func(o *model.Observed) { o.Outgoing.Status = failed }}, finish, 1},
-		"did not help":            {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.Provider = "acme" }}, finish, 1},
-		"old one holds others'":   {[]func(*model.Observed){func(o *model.Observed) { o.Outgoing.Foreign = foreign }}, "blocked: NAME (lb-1) was to be replaced, and is not deleted because it also holds pool p", 0},
-		"the old one has no more": {[]func(*model.Observed){func(o *model.Observed) { o.Outgoing.FloatingIP = nil }}, "floating IP: create on network public; " + onlyDelete, 0},
+		"ACTIVE":                                  {nil, finish, 0},
+		"the address moved":                       {[]func(*model.Observed){serves}, onlyDelete, 0},
+		"in ERROR":                                {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.Status = failed }}, "NAME (NEW): delete: it is in ERROR and has never served", 0},
+		"in ERROR, and serves":                    {[]func(*model.Observed){serves, func(o *model.Observed) { o.LoadBalancer.Status = failed }}, "blocked: NAME (NEW) is in ERROR; it may still serve", 0},
+		"in ERROR, with foreign":                  {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.Status, o.LoadBalancer.Foreign = failed, foreign }}, "blocked: NAME (NEW) is in ERROR, and is not deleted because it also holds pool p", 0},
+		"outdated":                                {[]func(*model.Observed){outdated}, "NAME (NEW): delete: it is outdated", 0},
+		"outdated, and serves":                    {[]func(*model.Observed){outdated, serves}, onlyDelete, 1},
+		"outdated, with foreign":                  {[]func(*model.Observed){outdated, func(o *model.Observed) { o.LoadBalancer.Foreign = foreign }}, finish, 1},
+		"outdated, old in ERROR":                  {[]func(*model.Observed){outdated, func(o *model.Observed) { o.Outgoing.Status = failed }}, finish, 1},
+		"made for other settings, and as desired": {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.ReplacementHash = "another" }}, finish, 0},
+		"did not help":                            {[]func(*model.Observed){func(o *model.Observed) { o.LoadBalancer.Provider = "acme" }}, finish, 1},
+		"old one holds others'":                   {[]func(*model.Observed){func(o *model.Observed) { o.Outgoing.Foreign = foreign }}, "blocked: NAME (lb-1) was to be replaced, and is not deleted because it also holds pool p", 0},
+		"the old one has no more":                 {[]func(*model.Observed){func(o *model.Observed) { o.Outgoing.FloatingIP = nil }}, "floating IP: create on network public; " + onlyDelete, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

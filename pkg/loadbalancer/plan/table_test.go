@@ -158,6 +158,72 @@ func TestDiff_DisassociatesOnlyRequestedFloatingIP(t *testing.T) {
 	}
 }
 
+// A requested address is reserved first: without it, the load balancer would be useless.
+func TestDiff_CreatesTheFloatingIPFirstWhereItsAddressIsRequested(t *testing.T) {
+	t.Parallel()
+	const create = "load balancer kube_service_rig_default_web: create (amphora) with TCP/80, TCP/443 and 6 members"
+	for name, test := range map[string]struct {
+		address    string
+		unattached []model.FloatingIP
+		want       string
+	}{
+		"any address":            {"", nil, create + "; floating IP: create on network public"},
+		"an address":             {"203.0.113.9", nil, "floating IP: create on network public 203.0.113.9, not attached yet; " + create + "; floating IP 203.0.113.9: associate"},
+		"an address that it has": {"203.0.113.9", []model.FloatingIP{{ID: "fip", Address: "203.0.113.9"}}, create + "; floating IP 203.0.113.9: associate"},
+	} {
+		todo := plan.Diff(web(floatingIP(&model.FloatingIP{NetworkID: "public", Address: test.address})), model.Observed{UnattachedFloatingIPs: test.unattached}, plan.Options{})
+		if got := steps(todo); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// Only the floating IP on another's load balancer is claimed before that is deleted: on its own, the tags of the load
+// balancer have proven it, and nothing is left that would be looked for.
+func TestDelete_ClaimsFloatingIPsOfTheOwnerOnly(t *testing.T) {
+	t.Parallel()
+	claim, gone := "floating IP 203.0.113.1: take over; ", "load balancer kube_service_rig_default_web (lb-1): delete; floating IP 203.0.113.1: delete"
+	removable := &model.Shared{Removable: true}
+	for name, test := range map[string]struct {
+		shared      *model.Shared
+		description string
+		opts        plan.Options
+		want        string
+	}{
+		"its own":               {nil, "another's", plan.Options{Describe: "ours", Cascade: true}, gone},
+		"the owner's":           {removable, "another's", plan.Options{Describe: "ours"}, claim + gone},
+		"claimed before":        {removable, "ours", plan.Options{Describe: "ours"}, gone},
+		"without a description": {removable, "another's", plan.Options{}, gone},
+		"floating IPs stay":     {removable, "another's", plan.Options{Describe: "ours", KeepFloatingIP: true}, "load balancer kube_service_rig_default_web (lb-1): delete"},
+	} {
+		observed := made(t, web(floatingIP(nil)))
+		observed.LoadBalancer.Shared = test.shared
+		observed.LoadBalancer.FloatingIP = &model.FloatingIP{ID: "fip", Address: "203.0.113.1", Description: test.description, Owned: true}
+		if got := steps(plan.Delete(observed, test.opts)); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// A plan is made for the state after all its steps: what they have sent is ACTIVE then.
+func TestAdvance_TakesWhatIsSentForActive(t *testing.T) {
+	t.Parallel()
+	desired := web(monitor(model.MonitorTCP))
+	var observed model.Observed
+	plan.Advance(&observed, plan.CreateLoadBalancer{LoadBalancer: desired})
+	lb, active := observed.LoadBalancer, model.Status{Provisioning: "ACTIVE"}
+	for _, l := range lb.Listeners {
+		for what, status := range map[string]model.Status{"load balancer": lb.Status, "listener": l.Status, "pool": l.Pool.Status, "monitor": l.Pool.Monitor.Status, "member": l.Pool.Members.Kind(0).Status} {
+			if status != active {
+				t.Errorf("%s %s: %+v", what, l.Key(), status)
+			}
+		}
+	}
+	if desired.Listeners[0].Pool.Monitor.Status != (model.Status{}) {
+		t.Error("the desired monitor has changed")
+	}
+}
+
 // Another client may give a floating IP to somebody else between the read and the write.
 func TestDiff_MovesFloatingIPsOnlyAsTheyWereRead(t *testing.T) {
 	t.Parallel()
