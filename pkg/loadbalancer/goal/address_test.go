@@ -68,6 +68,7 @@ func TestAddressesOn_AreThoseOfTheServedFamilies(t *testing.T) {
 		"both, with a floating IP":           {vips(four, six), true, both, []string{fip, six}},
 		"both, IPv6 first":                   {vips(four, six), true, reverse, []string{six, fip}},
 		"both, the VIP of IPv6 is the first": {vips(six, four), true, both, []string{fip, six}},
+		"both, of which it has the first":    {vips(six), true, reverse, []string{six}},
 		"both, internal":                     {vips(four, six), true, internal, []string{four, six}},
 		"one of two":                         {vips(four, six), true, asking(v1.IPv4Protocol), []string{fip}},
 		"the other of two":                   {vips(four, six), true, asking(v1.IPv6Protocol), []string{six}},

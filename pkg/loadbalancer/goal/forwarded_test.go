@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,7 +12,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // forwardedTo returns a load balancer of provider port-forwarding with a port that is forwarded to a node, "" for none.
@@ -47,6 +50,7 @@ func TestChooseForwarded_PrefersThePublishedAddressThenForwardingsThenAFreeFloat
 		"another's":                         {unattached: []model.FloatingIP{theirs}, want: "; ; theirs"},
 		"another's, which is asked for":     {unattached: []model.FloatingIP{theirs, own("c")}, asked: model.FloatingIP{ID: "theirs"}, want: "theirs; ; c"},
 		"on a port":                         {unattached: []model.FloatingIP{onPort, own("c")}, want: "c; ; on a port"},
+		"one without forwardings, one with": {forwarded: []model.LoadBalancer{forwardedTo("a", ""), b}, want: "b; ; a"},
 		"one without forwardings, and free": {forwarded: []model.LoadBalancer{forwardedTo("a", "")}, unattached: []model.FloatingIP{own("c")}, want: "a; ; c"},
 	} {
 		observed := &model.Observed{UnattachedFloatingIPs: test.unattached}
@@ -116,6 +120,52 @@ func TestAddsFirst_IsOfFloatingIPsWithoutForwardings(t *testing.T) {
 	} {
 		if addsFirst(test.step) != test.want {
 			t.Errorf("%s: %v", name, !test.want)
+		}
+	}
+}
+
+// A Service may have port forwardings if it is published, or a process has begun some, or may have.
+func TestMayHaveForwardings_OfAServiceThatIsNotNew(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		addresses []string
+		created   time.Time
+		entry     state.Entry
+		may       bool
+	}{
+		"a new Service":           {nil, noon.Add(time.Hour), state.Entry{}, false},
+		"older than this process": {nil, noon.Add(-time.Hour), state.Entry{}, true},
+		"published":               {[]string{"203.0.113.7"}, noon.Add(time.Hour), state.Entry{}, true},
+		"begun":                   {nil, noon.Add(time.Hour), state.Entry{Made: state.Made{Forwards: true}}, true},
+		"begun elsewhere":         {nil, noon.Add(time.Hour), state.Entry{Made: state.Made{VIP: true, Touched: true}}, false},
+	} {
+		svc := webService()
+		g := &Forwarded{withoutOctavia{Engine: &Engine{Dependencies: Dependencies{Memory: memoryOf(svc, "", test.entry)}}, in: inputsOf(svc)}}
+		g.in.Published = published(test.addresses...)
+		if g.in.Published.Created = test.created; g.mayHaveForwardings() != test.may {
+			t.Errorf("%s: it may have some: %v", name, !test.may)
+		}
+	}
+}
+
+// A refused Service keeps the ports that are forwarded, another one gets those that it has.
+func TestKeys_AreThePortsOfTheServiceUnlessItIsRefused(t *testing.T) {
+	t.Parallel()
+	lb := forwardedTo("a", "10.0.0.1")
+	for name, test := range map[string]struct {
+		unread *settings.Unread
+		want   string
+	}{
+		"accepted": {nil, "UDP/53>30053 TCP/443>30443"}, "refused": {new(settings.Unread), "TCP/80>30080"},
+	} {
+		g := &Forwarded{withoutOctavia{in: inputsOf(webService()), unread: test.unread}}
+		g.in.Settings.Traffic.Ports = []v1.ServicePort{fixture.Port(v1.ProtocolUDP, 53), fixture.Port(v1.ProtocolTCP, 443)}
+		var got []string
+		for _, key := range g.keys(&lb) {
+			got = append(got, fmt.Sprintf("%s>%d", key.ListenerKey, key.nodePort))
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestFittingFloatingIP_MeetsTheRequest(t *testing.T) {
 func TestRound_BeginsWithWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	observed, before, changed := &model.Observed{}, appliedOn("before", false), appliedOn("applied", false)
-	for name, known := range map[string]Known{"nothing": {}, "a state to read": {Applied: changed}, "a load balancer": {Applied: changed, Have: Observation{Observed: observed}, Want: &Desired{}}} {
+	for name, known := range map[string]Known{"nothing": {}, "a state to read": {Applied: changed}, "not compared": {Applied: changed, Have: Observation{Observed: observed}}, "a load balancer": {Applied: changed, Have: Observation{Observed: observed}, Want: &Desired{}}} {
 		r := Begin(known)
 		if r.Applied != known.Applied || r.Want != known.Want || r.Recalled != (known.Have.Observed != nil) {
 			t.Errorf("%s: %+v", name, r)

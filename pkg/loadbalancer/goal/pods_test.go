@@ -37,7 +37,7 @@ func TestHasPods_TellsPodsFromNodes(t *testing.T) {
 		svc := webService()
 		in := inputsOf(svc)
 		in.Nodes = []*v1.Node{fixture.Node("node-1", "10.0.0.1")}
-		in.Settings.Traffic.Ports = []v1.ServicePort{fixture.Port(v1.ProtocolUDP, 53), fixture.Port(v1.ProtocolTCP, 80)}
+		in.Settings.Traffic.Ports = []v1.ServicePort{fixture.Port(v1.ProtocolUDP, 53), fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 443)}
 		lb := &model.LoadBalancer{ID: "lb", Listeners: []model.Listener{{Protocol: model.TCP, Port: 80, Pool: model.Pool{Members: model.MembersOf(test.members...)}}}}
 		p := &planner{memory: memoryOf(svc, "", state.Entry{Applied: test.applied})}
 		if pods, known := p.hasPods(in, lb); pods != test.pods || known != test.known {

@@ -1,0 +1,114 @@
+package goal
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
+)
+
+func newSharers(t *testing.T) *sharers {
+	t.Helper()
+	parser, err := settings.NewParser(fixture.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sharers{settings: parser, memory: Memory{Store: state.New(testingclock.NewFakePassiveClock(noon), nil), Records: oneRecord{}}}
+}
+
+// sharingOne returns a Service that shares a load balancer by a name.
+func sharingOne(uid types.UID, share string, changes ...func(*v1.Service)) *v1.Service {
+	return fixture.Service(append([]func(*v1.Service){func(svc *v1.Service) { svc.UID, svc.Name = uid, string(uid) }, fixture.Annotated(annotation.Share, share)}, changes...)...)
+}
+
+// Every Service of a share sees the same others in it, however they are served, and itself as it is in its round.
+func TestSharers_AreTheServicesThatWantTheLoadBalancerOfAShare(t *testing.T) {
+	t.Parallel()
+	deleted := func(svc *v1.Service) { svc.DeletionTimestamp = &metav1.Time{Time: noon} }
+	class := func(svc *v1.Service) { svc.Spec.LoadBalancerClass = new(string) }
+	internal := func(svc *v1.Service) { svc.Spec.Type = v1.ServiceTypeClusterIP }
+	s, own := newSharers(t), sharingOne("own", "front", fixture.Annotated(annotation.Managed, "false"))
+	s.memory.Store.Update("refused", func(e *state.Entry) { e.Refusal.Reason = "invalid" })
+	all := s.of("front", own, []*v1.Service{
+		own, sharingOne("other", "front"), sharingOne("refused", "front"), sharingOne("unmanaged", "front", fixture.Annotated(annotation.Managed, "false")),
+		sharingOne("back", "back"), sharingOne("deleted", "front", deleted), sharingOne("class", "front", class), sharingOne("cluster", "front", internal), fixture.Service(),
+	})
+	got := map[string]bool{}
+	for _, one := range all {
+		got[one.Name] = one.MayCreate
+	}
+	want := map[string]bool{"own": true, "other": true, "refused": false, "unmanaged": false}
+	if len(all) != len(want) {
+		t.Errorf("%d Services: %+v", len(all), all)
+	}
+	for name, may := range want {
+		if created, is := got[name]; !is || created != may {
+			t.Errorf("%s takes part: %v, may create: %v", name, is, created)
+		}
+	}
+}
+
+// What a Service has under another name is what it leaves.
+func TestSharer_HasItsPlaceUnderTheNameOfTheShare(t *testing.T) {
+	t.Parallel()
+	created := noon.Add(-time.Hour)
+	for name, test := range map[string]struct {
+		applied *state.Applied
+		want    sharing.Sharer
+	}{
+		"nothing is known":       {nil, sharing.Sharer{}},
+		"under this name":        {&state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Share: "front"}}, sharing.Sharer{Place: "lb", Settled: true}},
+		"under another name":     {&state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Share: "back"}}, sharing.Sharer{}},
+		"under no name, its own": {&state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb"}}, sharing.Sharer{Place: "lb"}},
+	} {
+		s, svc := newSharers(t), sharingOne("own", "front", func(svc *v1.Service) {
+			svc.CreationTimestamp.Time, svc.Status.LoadBalancer.Ingress = created, []v1.LoadBalancerIngress{{Hostname: "web"}}
+		})
+		s.memory.Store.Update(svc.UID, func(e *state.Entry) { e.Applied = test.applied })
+		test.want.UID, test.want.Name, test.want.Created, test.want.Served, test.want.MayCreate = "own", "own", created, true, true
+		if got := s.sharer(svc, "front", true); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+		if s.sharer(svc, "front", false).MayCreate {
+			t.Errorf("%s: a refused Service may create", name)
+		}
+	}
+}
+
+// A removal looks where the Service was last, or may have begun to join.
+func TestLeaving_IsThePlaceOfTheServiceElseThatOfItsShare(t *testing.T) {
+	t.Parallel()
+	there := &state.Applied{LoadBalancer: state.LoadBalancer{ID: "of the other", Share: "front"}}
+	for want, test := range map[string]struct {
+		previous []string
+		made     string
+		other    *state.Applied
+	}{
+		"": {}, "previous": {[]string{"previous", "older"}, "made", there}, "made": {nil, "made", there}, "of the other": {nil, "", there},
+	} {
+		s, svc := newSharers(t), sharingOne("own", "front")
+		s.services = func(_ context.Context, _ string) ([]*v1.Service, error) {
+			return []*v1.Service{svc, sharingOne("other", "front")}, nil
+		}
+		s.memory.Store.Update("own", func(e *state.Entry) { e.Made.LoadBalancerID = test.made })
+		s.memory.Store.Update("other", func(e *state.Entry) { e.Applied = test.other })
+		if got, err := s.leaving(t.Context(), svc, "front", slices.Clone(test.previous)); got != want || err != nil {
+			t.Errorf("%q, error %v, want %q", got, err, want)
+		}
+	}
+	if text := (&WaitsError{"front", "shop/web"}).Error(); !strings.Contains(text, `"front"`) || !strings.Contains(text, "shop/web") {
+		t.Error(text)
+	}
+}
