@@ -114,6 +114,12 @@ func TestStated_HasAReasonForEach(t *testing.T) {
 func TestStanding_IsTheSameHoweverTheLoadBalancerFails(t *testing.T) {
 	t.Parallel()
 	invalid := error(field.Invalid(field.NewPath("spec"), "x", "not allowed"))
+	long := errors.New(strings.Repeat("x", 10_000))
+	for _, failure := range []error{nil, long, refusal.ErrNothingKept} {
+		if got := refusal.Standing(long, failure); len(got) > message.MaxError || !strings.Contains(got, "…; ") {
+			t.Errorf("%d bytes: %s", len(got), got)
+		}
+	}
 	if a, b := refusal.Standing(invalid, errors.New("a")), refusal.Standing(invalid, errors.New("b")); a != b || !strings.HasSuffix(a, "cannot follow its nodes or pods at the moment") {
 		t.Errorf("%q and %q", a, b)
 	}

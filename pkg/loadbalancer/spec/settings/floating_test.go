@@ -56,11 +56,15 @@ func TestFloating_TakesSubnetsThatBelongToTheNetwork(t *testing.T) {
 			t.Errorf("%s: subnets are chosen by name or tag: %v", name, got.ChoosesSubnets())
 		}
 	}
-	for name, value := range map[string]string{annotation.FloatingPattern: "~(", annotation.FloatingTags: "!"} {
-		if _, _, errs := fixture.Parse(t, fixture.Service(fixture.Annotated(name, value)), fixture.Config()); len(errs) == 1 {
-			fixture.AssertRefused(t, errs, name, value)
-		} else if name == annotation.FloatingPattern {
-			t.Errorf("%s=%s: errors %v", name, value, errs)
+	s, _, errs := fixture.Parse(t, fixture.Service(fixture.Annotated(annotation.FloatingPattern, "~(")), fixture.Config())
+	if fixture.AssertRefused(t, errs, annotation.FloatingPattern, "~("); !s.Floating.Subnets().Match("any", nil) {
+		t.Error("a refused pattern matches no subnet")
+	}
+	s = fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.FloatingPattern, "public-*"), fixture.Annotated(annotation.FloatingTags, "edge")), fixture.Config())
+	for subnet, want := range map[string]bool{"public-1 edge": true, "public-1 other": false, "private edge": false} {
+		name, tag, _ := strings.Cut(subnet, " ")
+		if got := s.Floating.Subnets().Match(name, []string{tag}); got != want {
+			t.Errorf("subnet %s with tag %s matches: %v", name, tag, got)
 		}
 	}
 }

@@ -108,6 +108,21 @@ func TestUnsettled_IgnoresMonitorsOfPolicyLocal(t *testing.T) {
 	}
 }
 
+// A value that concerns no part of the load balancer leaves it in operation, with and without monitors.
+func TestUnsettled_IgnoresValuesThatChangeNoPart(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		cfg := fixture.Config(func(c *config.LoadBalancer) { c.CreateMonitor = on })
+		lb := fixture.Desired(t, fixture.Service(), cfg, fixture.Amphora())
+		for _, name := range []string{annotation.KeepFloatingIP, annotation.MonitorDelay, annotation.MonitorRetries, annotation.Internal} {
+			s, _, _ := fixture.Parse(t, fixture.Service(fixture.Annotated(name, "x")), cfg)
+			if errs := s.Unsettled(lb, lb); len(s.Malformed) != 1 || len(errs) > 0 {
+				t.Errorf("%s, monitors %v: malformed %v, errors %v", name, on, s.Malformed, errs)
+			}
+		}
+	}
+}
+
 // What a provider does not have stops no load balancer that is there.
 func TestOnExisting_OmitsWhatProviderLacks(t *testing.T) {
 	t.Parallel()

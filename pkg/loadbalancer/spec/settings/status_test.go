@@ -159,6 +159,9 @@ func TestParse_RefusesPodsWhereSecurityGroupsWouldOpenTheirPorts(t *testing.T) {
 		} else if names, _ := noticed(notices); len(errs) > 0 || names != annotation.MaxMembers {
 			t.Errorf("%s: notices of %q, errors %v", name, names, errs)
 		}
+		if c.byPods && !s.Members.InNodeSubnets() {
+			t.Errorf("%s: pods are members in the subnet of nodes: %+v", name, s.Members)
+		}
 		if s.ByPods() != c.byPods || s.ManagesGroups() != (c.manage && (c.mode != "shared" || !c.byPods)) {
 			t.Errorf("%s: pods %v, groups managed %v", name, s.ByPods(), s.ManagesGroups())
 		}
