@@ -173,6 +173,27 @@ func TestSuppose_LeavesNothingToPlan(t *testing.T) {
 		if env.writes() > 0 || len(env.named(groupOf(securitygroup.PerService, "web"))) > 0 {
 			t.Error("a preview writes")
 		}
+		settled := env.request(mode, "dns", 30053)
+		settled.Spec.Members = env.nodes[:1]
+		preview = env.groups.With(newStore())
+		for _, r := range []securitygroup.Request{settled, {ID: id("dns")}} {
+			task = planned(preview, r)
+			preview.Suppose(task, task.Steps())
+			if left := planned(preview, r); !left.Empty() && mode == securitygroup.PerService {
+				t.Errorf("this is left:\n%s", left.Plan)
+			}
+		}
+		for _, other := range []string{securitygroup.PerService, securitygroup.Shared, ""} {
+			preview, was := env.configured(other, time.Hour), securitygroup.Request{ID: id("dns"), Before: true}
+			task = planned(preview, was)
+			if obsolete := len(task.Steps()) > 0; obsolete != (mode != other) {
+				t.Errorf("in mode %q, planned:\n%s", other, task.Plan)
+			}
+			preview.Suppose(task, task.Steps())
+			if left := planned(preview, was); !left.Empty() {
+				t.Errorf("in mode %q, this is left:\n%s", other, left.Plan)
+			}
+		}
 		if task := planned(env.groups, r); !strings.Contains(task.String(), "tcp/30080 from") {
 			t.Errorf("after a preview the controller plans\n%s", task.Plan)
 		}

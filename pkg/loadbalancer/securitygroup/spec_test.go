@@ -1,6 +1,9 @@
 package securitygroup
 
 import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -171,5 +174,101 @@ func TestHeld_ReadsRuleOfNeutronInAnySpelling(t *testing.T) {
 				t.Errorf("read as %q", got)
 			}
 		})
+	}
+}
+
+// Monitors probe from every subnet of the load balancer, and clients come from their ranges: both must be let in, and nobody else.
+func TestRules_LetInRangesAndSubnetsAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	prefixes := func() (all []string) {
+		for range random.IntN(4) {
+			address := netip.AddrFrom4([4]byte{10, byte(random.IntN(4)), byte(random.IntN(4) * 64), 0})
+			prefix, err := address.Prefix([]int{0, 8, 14, 16, 18, 24}[random.IntN(6)])
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, prefix.String())
+		}
+		return all
+	}
+	within := func(text string, all []string) bool {
+		inner := netip.MustParsePrefix(text)
+		return slices.ContainsFunc(all, func(other string) bool {
+			outer := netip.MustParsePrefix(other)
+			return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+		})
+	}
+	for range 2000 {
+		w := &Spec{Direct: random.IntN(2) == 0, Monitored: random.IntN(2) == 0, Clients: prefixes(), NodePorts: []Opening{{"tcp", 30080}}, HealthPorts: []Opening{{"tcp", 32000}}}
+		nearby := prefixes()
+		own, _ := w.Rules(nearby)
+		let := map[int][]string{}
+		for _, r := range own {
+			let[r.Port] = append(let[r.Port], r.Prefix)
+		}
+		wanted := nearby
+		if w.Direct {
+			if wanted = w.Clients; len(wanted) == 0 {
+				wanted = []string{"0.0.0.0/0"}
+			}
+			if w.Monitored {
+				wanted = slices.Concat(wanted, nearby)
+			}
+		}
+		for port, wanted := range map[int][]string{30080: wanted, 32000: nearby} {
+			missing := slices.ContainsFunc(wanted, func(prefix string) bool { return !within(prefix, let[port]) })
+			if missing || slices.ContainsFunc(let[port], func(prefix string) bool { return !slices.Contains(wanted, prefix) }) {
+				t.Fatalf("%+v with subnets %v lets %v reach %d, want %v", w, nearby, let[port], port, wanted)
+			}
+		}
+	}
+}
+
+// A pool without a listener, of a refused Service, keeps the rules of its members; ports of monitors do not make rules of their own
+// where traffic has the same.
+func TestSpecOf_HasPortsOfEachPoolOnce(t *testing.T) {
+	t.Parallel()
+	tcp := listener(model.TCP, 30080, 30080, model.MonitorTCP)
+	udp := listener(model.UDP, 30053, 0, model.MonitorUDPConnect).Pool
+	udp.Protocol = model.UDP
+	sctp := listener(model.SCTP, 30040, 30041, model.MonitorSCTP)
+	w := SpecOf(&model.LoadBalancer{Listeners: []model.Listener{tcp, tcp, sctp}, Orphans: []model.Pool{udp}}, Options{
+		Mode: Shared, Clients: []string{"192.0.2.0/24"}, IPv6: true, HealthPort: 32000, Members: []Node{{Name: "a"}}, Others: []Node{{Name: "b"}},
+	})
+	want := &Spec{
+		Mode: Shared, IPv6: true, Monitored: true, Subnets: []string{"members"}, Members: []Node{{Name: "a"}}, Others: []Node{{Name: "b"}},
+		NodePorts: []Opening{{"sctp", 30040}, {"udp", 30053}, {"tcp", 30080}}, HealthPorts: []Opening{{"tcp", 32000}}, CommonPorts: []Opening{{"sctp", 30041}},
+	}
+	if diff := cmp.Diff(want, w); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, c := range []struct {
+		spec Spec
+		want bool
+	}{{Spec{Direct: true, Clients: []string{"::/0"}}, true}, {Spec{Direct: true}, false}, {Spec{Clients: []string{"::/0"}}, false}} {
+		if c.spec.Restricted() != c.want {
+			t.Errorf("%+v is restricted: %v", c.spec, c.spec.Restricted())
+		}
+	}
+	dual := &Spec{Direct: true, DualStack: true, NodePorts: []Opening{{"tcp", 30080}}}
+	if own, _ := dual.Rules(nil); !slices.Equal(texts(own), []string{"tcp/30080 from 0.0.0.0/0", "tcp/30080 from ::/0"}) {
+		t.Errorf("all clients of both families: %v", texts(own))
+	}
+}
+
+// Neutron distinguishes the IP versions of rules, also by the name of ICMP.
+func TestRule_IsOfTheIPVersionOfItsPrefix(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule                Rule
+		etherType, protocol string
+	}{
+		{rule("tcp", 80, "10.0.0.0/8"), "IPv4", "tcp"}, {rule("udp", 53, "fd00::/8"), "IPv6", "udp"},
+		{rule("icmp", 0, "10.0.0.0/8"), "IPv4", "icmp"}, {rule("icmp", 0, "fd00::/8"), "IPv6", "ipv6-icmp"},
+	} {
+		if c.rule.EtherType() != c.etherType || c.rule.neutronProtocol() != c.protocol {
+			t.Errorf("%s is of %s, %s", c.rule, c.rule.EtherType(), c.rule.neutronProtocol())
+		}
 	}
 }
