@@ -346,7 +346,7 @@ func TestGroups_AdoptGroupOfServiceAsItIs(t *testing.T) {
 	}
 }
 
-// Neutron refuses all rules of a request if one exists, whoever has added it.
+// Neutron refuses all rules of a request if one exists, also one of another client.
 func TestOpen_AddsRulesBesideThoseThatExist(t *testing.T) {
 	t.Parallel()
 	ours := func(mode string) string {

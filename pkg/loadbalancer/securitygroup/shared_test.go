@@ -194,7 +194,7 @@ func TestSharedGroup_LendsRulesOnceAndForAMinute(t *testing.T) {
 	}
 }
 
-// Whoever deletes the group waits for those that add to it, and they wait for it, each as long as its context.
+// A deletion of the group waits for rounds that add to it, and they wait for the deletion, each as long as its context.
 func TestSharedGroup_IsHeldByManyOrByOne(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())

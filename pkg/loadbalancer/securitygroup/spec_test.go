@@ -177,8 +177,8 @@ func TestHeld_ReadsRuleOfNeutronInAnySpelling(t *testing.T) {
 	}
 }
 
-// Monitors probe from every subnet of the load balancer, and clients come from their ranges: both must be let in, and nobody else.
-func TestRules_LetInRangesAndSubnetsAndNobodyElse(t *testing.T) {
+// Monitors probe from every subnet of the load balancer, and clients come from their ranges: rules admit both, and no others.
+func TestRules_AdmitRangesAndSubnetsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
 	prefixes := func() (all []string) {

@@ -330,7 +330,7 @@ func TestParse_HandlesEmptyValuesAndSpacesAsDocumented(t *testing.T) {
 	}
 }
 
-// Invalid values of annotations that cloud-provider-openstack lacks are refused: nobody depends on another handling.
+// Invalid values of annotations that cloud-provider-openstack lacks are refused: no Service depends on another handling.
 func TestTable_IsLenientOnlyToAnnotationsOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	for _, a := range annotation.Table() {
