@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -319,6 +320,35 @@ func TestFreeVIP_RefusesAddressTakenInSubnet(t *testing.T) {
 	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: portsRoute, Status: http.StatusForbidden})
 	if err := env.reader.FreeVIP(t.Context(), at("127.100.7.8"), "spec.loadBalancerIP"); !apierror.IsForbidden(err) {
 		t.Errorf("no answer is taken for free: %v", err)
+	}
+}
+
+// An address is taken only in the subnet of the VIP or, if the cloud chooses that, in its network.
+func TestFreeVIP_JudgesThePlaceOfTheVIP(t *testing.T) {
+	t.Parallel()
+	cloud := &tables{}
+	cloud.network(neutron.Network{ID: "net"}, "a 10.0.0.0/24", "b 10.0.1.0/24")
+	cloud.server(1, "a", "10.0.0.7")
+	cloud.servers[0].NetworkID = "net"
+	cloud.servers[0].FixedIPs = append(cloud.servers[0].FixedIPs, neutron.FixedIP{SubnetID: "b", IPAddress: "10.0.1.8"})
+	for vip, want := range map[[3]string]string{ // address, subnet, network
+		{"10.0.0.7", "a", ""}:      "10.0.0.7 is in use in the subnet of the VIP",
+		{"10.0.0.7", "", "net"}:    "10.0.0.7 is in use in the subnet of the VIP",
+		{"10.0.0.7", "a", "net"}:   "10.0.0.7 is in use in the subnet of the VIP",
+		{"10.0.0.7", "b", ""}:      "10.0.0.7 is not in subnet b (10.0.1.0/24) of the VIP",
+		{"10.0.0.7", "", "other"}:  "",
+		{"10.0.0.7", "hidden", ""}: "", // Octavia decides
+		{"10.0.0.9", "a", ""}:      "",
+		{"10.0.1.8", "b", ""}:      "10.0.1.8 is in use in the subnet of the VIP",
+	} {
+		reader, _ := cloud.reader()
+		err := reader.FreeVIP(t.Context(), model.VIP{Address: vip[0], SubnetID: vip[1], NetworkID: vip[2]}, "spec.loadBalancerIP")
+		if want == "" && err != nil {
+			t.Errorf("%q: %v", vip, err)
+		}
+		if want != "" {
+			assertRefused(t, fmt.Sprint(vip), err, "spec.loadBalancerIP: "+want)
+		}
 	}
 }
 
