@@ -100,6 +100,33 @@ func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 	}
 }
 
+// The subnet of the VIP is the default of members, except for a driver that takes none for another one.
+func TestShrink_OmitsSubnetsBeforeWholePools(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		subnet  string
+		quirks  driver.Quirks
+		left    []int
+		subnets bool
+	}{
+		"of the VIP":         {strings.Repeat("s", 36), driver.Quirks{}, []int{1000, 1000}, false},
+		"another":            {strings.Repeat("o", 36), driver.Quirks{}, []int{1000, 0}, true},
+		"of the VIP, on ovn": {strings.Repeat("s", 36), driver.Quirks{AlwaysSendSubnet: true}, []int{1000, 0}, true},
+	} {
+		lb := serving("amphora").LoadBalancer
+		lb.VIP.SubnetID = strings.Repeat("s", 36)
+		for i := range lb.Listeners {
+			lb.Listeners[i].Pool.Members = members(1000, lb.Listeners[i].Port).Map(func(_ int, m model.Member) model.Member { m.SubnetID = test.subnet; return m })
+		}
+		shrunk := apply.Shrink(lb, test.quirks)
+		for i, l := range shrunk.Listeners {
+			if l.Pool.Members.Len() != test.left[i] || l.Pool.Members.Len() > 0 && (l.Pool.Members.At(0).SubnetID != "") != test.subnets {
+				t.Errorf("%s: listener %d has %d members", name, i, l.Pool.Members.Len())
+			}
+		}
+	}
+}
+
 // For most requests, the bound shows that they fit.
 func TestAtMost_IsNoLessThanWhatIsSentAndLittleMore(t *testing.T) {
 	t.Parallel()
@@ -164,4 +191,47 @@ func TestRun_SendsMembersWithinTheLimitInOneBatch(t *testing.T) {
 		t.Errorf("writes %+v", writes)
 	}
 	e.nothingToDo(desired, e.observe())
+}
+
+// A batch beyond the limit omits names first, then the subnets that the cloud knows anyway: those of members that stay,
+// and that of the VIP. A driver that takes a missing subnet for another one gets them all.
+func TestRun_OmitsWhatABatchBeyondTheLimitDoesNotNeed(t *testing.T) {
+	t.Parallel()
+	all := func(n int, subnet string) (list []model.Member) {
+		for _, m := range members(n, 80).All() {
+			m.SubnetID = subnet
+			list = append(list, m)
+		}
+		return list
+	}
+	other, few, many := strings.Repeat("s", len("subnet")), 100, 1900
+	for name, test := range map[string]struct {
+		provider   string
+		n          int
+		subnet     string
+		added      bool
+		named, sub bool // what is sent
+	}{
+		"few":                           {"amphora", few, other, false, true, true},
+		"many without a subnet":         {"amphora", 2400, "", false, false, false},
+		"many that stay":                {"amphora", many, other, false, false, false},
+		"many new ones":                 {"amphora", many, other, true, false, true},
+		"many new ones beside the VIP":  {"amphora", many, "subnet", true, false, false},
+		"many that stay on ovn":         {"ovn", many, other, false, false, true},
+		"many new ones of the VIP, ovn": {"ovn", many, "subnet", true, false, true},
+	} {
+		l, applier := newLedger(t)
+		step := plan.SetMembers{Pool: of80(), Members: model.MembersOf(all(test.n, test.subnet)...)}
+		if test.added {
+			step.Added = step.Members
+		}
+		l.answer("SetMembers", refusal(http.StatusInsufficientStorage, "")) // the end
+		_, _ = l.apply(t, applier, serving(test.provider), step)
+		if len(l.sent) == 0 {
+			t.Fatalf("%s: sent nothing", name)
+		}
+		if named, sub := strings.Contains(l.sent[0], `"name"`), strings.Contains(l.sent[0], `"subnet_id"`); named != test.named || sub != test.sub {
+			t.Errorf("%s: %d bytes, with names %t, with subnets %t", name, len(l.sent[0]), named, sub)
+		}
+	}
 }

@@ -45,6 +45,7 @@ func TestGather_FindsFlavorByIDOrName(t *testing.T) {
 	}{
 		"none":                       {"", nil, "", "", 0},
 		"by its ID, not by the name": {serverID(1), nil, serverID(1), "", 1},
+		"the first one":              {serverID(9), nil, serverID(9), "", 1},
 		"by its name":                {"large", nil, serverID(2), "", 1},
 		"by its name, existing":      {"large", there, serverID(2), "", 1},
 		"by its ID, existing":        {serverID(7), there, serverID(7), "", 0},

@@ -122,6 +122,21 @@ func TestReach_ByTheOnlyRouterOfAHiddenSubnet(t *testing.T) {
 	}
 }
 
+// The subnet of the VIP needs no router.
+func TestReach_InTheSubnetOfTheVIPWithoutRouters(t *testing.T) {
+	t.Parallel()
+	cloud, pods := podCloud()
+	cloud.interfaces = nil
+	cloud.network(neutron.Network{ID: "another"}, "far 10.1.0.0/24")
+	cloud.server(8, "far", "10.1.0.88")
+	pods.Addresses = []string{"10.0.0.77", "10.1.0.88"}
+	reader, _ := cloud.reader()
+	reach, err := reader.Reach(t.Context(), pods)
+	if err != nil || len(reach.Missing) != 1 || !strings.Contains(reach.Missing["10.1.0.88"], "is in subnet far, which is not attached") {
+		t.Errorf("missing %q, error %v", reach.Missing, err)
+	}
+}
+
 func TestUnreachable_NamesTheFirstPodAndCountsTheOthers(t *testing.T) {
 	t.Parallel()
 	for want, missing := range map[string]map[string]string{
