@@ -158,7 +158,7 @@ func TestRun_DeletesNoLoadBalancerThatOthersHaveBegunToUse(t *testing.T) {
 	}
 }
 
-// What is known to be ours needs no list of listeners, whichever load balancer of the Service it is.
+// Known parts need no list of listeners, on each load balancer of the Service.
 func TestRun_KnowsThePartsOfEachLoadBalancerOfTheService(t *testing.T) {
 	t.Parallel()
 	lb := func(id string) model.LoadBalancer {

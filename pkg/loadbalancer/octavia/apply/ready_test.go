@@ -101,6 +101,12 @@ func TestRun_WaitsForThePartsOfACreationOnlyWhereTheDriverIsEarly(t *testing.T) 
 			t.Errorf("%s: sent %q, error %v", provider, sent, err)
 		}
 	}
+	l, applier := newLedger(t)
+	l.answer("StatusTree", refusal(http.StatusForbidden, ""))
+	_, err := l.apply(t, applier, model.Observed{}, plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{Name: "web", Provider: "ovn"}}, plan.UpdateLoadBalancer{ID: "made"})
+	if sent := words(l.sent); !slices.Equal(sent, []string{"CreateLoadBalancer", "LoadBalancerState", "StatusTree"}) || !apierror.IsForbidden(err) {
+		t.Errorf("parts cannot be read: sent %q, error %v", sent, err)
+	}
 }
 
 // A pool with members leaves later than its load balancer is ACTIVE, as long as members go.

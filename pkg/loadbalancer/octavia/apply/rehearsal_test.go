@@ -22,7 +22,7 @@ type noted struct {
 	before model.Observed
 }
 
-// rehearse rehearses a plan, and returns the predicted state and what was reported.
+// rehearse rehearses a plan, and returns the predicted state and the reports.
 func rehearse(t *testing.T, r *apply.Rehearsal, observed model.Observed, todo plan.Plan) (model.Observed, []noted, error) {
 	t.Helper()
 	var all []noted
@@ -127,7 +127,9 @@ func TestRehearsal_LeavesMembersBeyondTheLimitToBatches(t *testing.T) {
 	t.Parallel()
 	_, applier := newLedger(t)
 	lb := serving("amphora").LoadBalancer
+	lb.ID, lb.VIP.PortID, lb.Orphans = "", "", nil
 	for i := range lb.Listeners {
+		lb.Listeners[i].ID, lb.Listeners[i].Pool.ID, lb.Listeners[i].Pool.Monitor.ID = "", "", ""
 		lb.Listeners[i].Pool.Members = members(2000, lb.Listeners[i].Port)
 	}
 	predicted, _, err := rehearse(t, &apply.Rehearsal{Applier: applier}, model.Observed{}, plan.Plan{Steps: []plan.Step{plan.CreateLoadBalancer{LoadBalancer: lb}}})
@@ -136,6 +138,9 @@ func TestRehearsal_LeavesMembersBeyondTheLimitToBatches(t *testing.T) {
 	}
 	if first, second := predicted.LoadBalancer.Listeners[0].Pool.Members.Len(), predicted.LoadBalancer.Listeners[1].Pool.Members.Len(); first != 2000 || second != 0 {
 		t.Errorf("%d and %d members", first, second)
+	}
+	if slices.Contains(idsOf(predicted), "") {
+		t.Error("an object of the creation has no ID")
 	}
 }
 

@@ -293,6 +293,7 @@ func TestRun_TellsRefusalsThatAnotherPlanAvoids(t *testing.T) {
 	batch, add := stepsInPools()["members"].step, stepsInPools()["member"].step
 	filled := plan.CreateLoadBalancer{LoadBalancer: serving("amphora").LoadBalancer}
 	empty := plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{Name: "web"}}
+	const policy = `{"faultstring": "Policy does not allow this request."}`
 	const quota = `{"faultstring": "Quota has been met for resources: Member"}`
 	for name, test := range map[string]struct {
 		step     plan.Step
@@ -303,10 +304,10 @@ func TestRun_TellsRefusalsThatAnotherPlanAvoids(t *testing.T) {
 		tries    int
 	}{
 		"unsupported":                {add, "amphora", http.StatusNotImplemented, "{}", true, 1},
-		"invalid batch":              {batch, "amphora", http.StatusBadRequest, "{}", true, 1},
-		"forbidden batch":            {batch, "amphora", http.StatusForbidden, "{}", true, 1},
-		"invalid member":             {add, "amphora", http.StatusBadRequest, "{}", false, 1},
-		"forbidden member":           {add, "amphora", http.StatusForbidden, "{}", false, 1},
+		"invalid batch":              {batch, "amphora", http.StatusBadRequest, policy, true, 1},
+		"forbidden batch":            {batch, "amphora", http.StatusForbidden, policy, true, 1},
+		"invalid member":             {add, "amphora", http.StatusBadRequest, policy, false, 1},
+		"forbidden member":           {add, "amphora", http.StatusForbidden, policy, false, 1},
 		"forbidden failover":         {plan.FailOver{ID: "lb"}, "amphora", http.StatusForbidden, "{}", true, 1},
 		"invalid failover":           {plan.FailOver{ID: "lb"}, "amphora", http.StatusBadRequest, "{}", false, 1},
 		"no route, full creation":    {filled, "amphora", http.StatusMethodNotAllowed, "", true, 1},

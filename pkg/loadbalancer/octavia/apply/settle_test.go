@@ -263,7 +263,7 @@ func TestRun_MeasuresChangesOfMembersPerPool(t *testing.T) {
 	}
 }
 
-// Before the next step, only members must be final; the rest of the plan may mend what has failed.
+// Before the next step, only members must be final; the rest of the plan may mend failed parts.
 func TestRun_WaitsForNothingButMembersBetweenSteps(t *testing.T) {
 	t.Parallel()
 	const active, pending, failed = "ACTIVE", "PENDING_UPDATE", "ERROR"

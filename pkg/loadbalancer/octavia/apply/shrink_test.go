@@ -210,7 +210,7 @@ func TestRun_OmitsWhatABatchBeyondTheLimitDoesNotNeed(t *testing.T) {
 		n          int
 		subnet     string
 		added      bool
-		named, sub bool // what is sent
+		named, sub bool // in the request
 	}{
 		"few":                           {"amphora", few, other, false, true, true},
 		"many without a subnet":         {"amphora", 2400, "", false, false, false},
