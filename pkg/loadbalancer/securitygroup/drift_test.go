@@ -224,6 +224,9 @@ func TestWrites_AreAsManyAsTheStepsTake(t *testing.T) {
 			if err := env.groups.Close(t.Context(), task); err != nil {
 				t.Fatal(err)
 			}
+			if !task.Empty() {
+				t.Errorf("%s: steps are left that were taken:\n%s", c.name, task.Plan)
+			}
 			if got := env.writes(); got != want || want == 0 {
 				t.Errorf("%s: %d writes, want %d", c.name, got, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -194,6 +195,10 @@ func TestGroups_ChangeModeOfOneServiceAfterAnother(t *testing.T) {
 					if writes := env.writes(); (writes > 0) != (before != after) {
 						t.Errorf("%s: %d writes", service, writes)
 					}
+					if exists, err := env.groups.Exists(t.Context(), id(service)); err != nil || exists != (after != "") {
+						t.Errorf("%s: it has a group or rule: %v, error %v", service, exists, err)
+					}
+					env.writes()
 					if old := env.named(groupOf(before, "dns")); before != after && (len(old) == 1) != (i == 0) {
 						t.Errorf("after %s there are %d groups of dns in the previous mode", service, len(old))
 					}
@@ -251,6 +256,23 @@ func TestRemove_DeletesOnlyTheObjectsOfTheService(t *testing.T) {
 		}
 		if err := env.groups.Remove(t.Context(), id("dns")); err != nil || len(env.Cloud.Neutron.SecurityGroups()) != 1 || env.inGroup() != 0 {
 			t.Errorf("after both were removed: error %v, groups %v", err, env.Cloud.Neutron.SecurityGroups())
+		}
+	})
+}
+
+// A Service that is created again under its name has another UID: what is known of the old one is of no use.
+func TestRemove_ForgetsTheService(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, mode string) {
+		env, store := newEnvironment(t, mode, &network{}), newStore()
+		env.groups = env.groups.With(store)
+		env.settle(env.request(mode, "web", 30080))
+		uid := types.UID(id("web").ServiceUID)
+		if known := store.All()[uid]; known.State == nil || !known.Settled {
+			t.Errorf("after a round: %+v", known)
+		}
+		if err := env.groups.Remove(t.Context(), id("web")); err != nil || store.All()[uid].State != nil {
+			t.Errorf("after its removal: %+v, error %v", store.All()[uid].State, err)
 		}
 	})
 }

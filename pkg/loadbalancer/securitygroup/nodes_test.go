@@ -250,9 +250,11 @@ func TestPlan_LooksForPortsByAddressOnlyIfServersDoNotHaveThem(t *testing.T) {
 		nodes            []Node
 		byServer, atThem int
 	}{
-		"all have theirs":   {[]Node{{Server: "s", Addresses: []string{"10.6.0.1"}}}, 1, 0},
-		"one is by address": {[]Node{{Server: "s", Addresses: []string{"10.6.0.1"}}, {Addresses: []string{"10.6.0.2"}}}, 1, 1},
-		"one has none":      {[]Node{{Server: "gone", Addresses: []string{"10.6.0.3"}}}, 2, 1},
+		"all have theirs":                {[]Node{{Server: "s", Addresses: []string{"10.6.0.1"}}}, 1, 0},
+		"one is by address":              {[]Node{{Server: "s", Addresses: []string{"10.6.0.1"}}, {Addresses: []string{"10.6.0.2"}}}, 1, 1},
+		"one has none":                   {[]Node{{Server: "gone", Addresses: []string{"10.6.0.3"}}}, 2, 1},
+		"one of unknown server has none": {[]Node{{Addresses: []string{"10.6.0.3"}}}, 1, 1},
+		"one has that of another server": {[]Node{{Server: "gone", OtherServers: []string{"any"}, Addresses: []string{"10.6.0.2"}}}, 1, 1},
 	} {
 		facts := &knownFacts{ports: []neutron.Port{portOf("p", "s", "10.6.0.1"), portOf("q", "any", "10.6.0.2")}}
 		if _, _, err := nodesOf(t, PerService, facts, c.nodes, nil); err != nil {

@@ -285,6 +285,13 @@ func TestDelete_TakesGroupOffAllPortsAndRepeatsWhileOneUsesIt(t *testing.T) {
 	}
 }
 
+func TestChange_FailsForAStepThatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	if err := (change{}).do(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "this is a bug of the controller") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A cluster of many nodes must not wait for one port after the other, nor flood Neutron.
 func TestPorts_ChangeEightAtOnce(t *testing.T) {
 	t.Parallel()
@@ -301,6 +308,20 @@ func TestPorts_ChangeEightAtOnce(t *testing.T) {
 		}
 		if took := time.Since(start); took != 2*time.Second || n.writes != 16 {
 			t.Errorf("%d ports have taken %s, want 16 in two seconds", n.writes, took)
+		}
+		var all []NodePort
+		for id := range n.ports {
+			n.ports[id].SecurityGroups = []string{}
+			all = append(all, NodePort{ID: id})
+		}
+		shared := &sharedGroup{}
+		c := change{&common{shared: shared, ports: &portGroups{neutron: n, facts: n, shared: shared}}, &Task{state: &State{GroupID: "ours"}}}
+		start = time.Now()
+		if err := c.do(t.Context(), JoinPorts{Ports: all}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 2*time.Second || len(c.state.Ports) != 16 || !slices.IsSorted(c.state.Ports) {
+			t.Errorf("ports %v have taken %s, want 16 in two seconds", c.state.Ports, took)
 		}
 	})
 }

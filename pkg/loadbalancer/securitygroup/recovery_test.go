@@ -70,6 +70,16 @@ func TestGroups_ReportEachFailureAndResumeAfterIt(t *testing.T) {
 			both(env, securitygroup.Shared)
 			env.add(env.only(groupOf(securitygroup.Shared, "web")).ID, env.rule(30443, id("api").RuleDescription()))
 		}, func(env *environment) error { return env.round(env.request(securitygroup.Shared, "web", 30443)) }, 5},
+		"keep clients": {securitygroup.PerService, func(env *environment) {
+			r := env.request(securitygroup.PerService, "web", 30080)
+			r.Spec.Direct = true
+			env.settle(r)
+			env.groups = env.restart(time.Hour)
+		}, func(env *environment) error {
+			r := env.request(securitygroup.PerService, "web", 30080)
+			r.Spec.Direct, r.Kept, r.Unread = true, true, true
+			return env.round(r)
+		}, 2},
 		"adopt": {securitygroup.PerService, func(env *environment) {
 			both(env, securitygroup.PerService)
 			env.groups = env.restart(time.Hour)
