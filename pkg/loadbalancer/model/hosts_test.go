@@ -84,7 +84,13 @@ func entryOf(list weak.Pointer[Hosts]) (entry any) {
 	return entry
 }
 
+// unusedHosts returns a list of hosts that no other test has.
+//
 //go:noinline
 func unusedHosts() weak.Pointer[Hosts] {
-	return weak.Make(MembersOf(many(internedLength+2, 80)...).hosts)
+	var hosts []Host
+	for i := range internedLength {
+		hosts = append(hosts, Host{fmt.Sprintf("gone-%d", i), onHost(i, 80).Address})
+	}
+	return weak.Make(HostsOf(hosts...))
 }
