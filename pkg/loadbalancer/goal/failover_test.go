@@ -57,7 +57,7 @@ func TestFailovers_PauseLongerAfterEach(t *testing.T) {
 	}
 }
 
-// After a start, nobody knows whether the process before has just failed the load balancer over.
+// The process before may have failed a load balancer over just before this one has started.
 func TestFailovers_WaitForAnErrorThatWasThereAtTheStart(t *testing.T) {
 	t.Parallel()
 	clk := testingclock.NewFakePassiveClock(noon)

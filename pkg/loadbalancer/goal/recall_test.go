@@ -55,7 +55,7 @@ func TestRebuildFloatingIP_NeedsToKnowItsOwner(t *testing.T) {
 	t.Parallel()
 	fips := webIdentity().FloatingIPs()
 	snap := project.Of(noon, nil, []project.FloatingIP{
-		{ID: "own", Address: "203.0.113.7", PortID: "port", Description: fips.Description()}, {ID: "legacy", Description: fips.LegacyDescription()}, {ID: "theirs", Description: "somebody's"},
+		{ID: "own", Address: "203.0.113.7", PortID: "port", Description: fips.Description()}, {ID: "legacy", Description: fips.LegacyDescription()}, {ID: "theirs", Description: "another's"},
 	})
 	for id, test := range map[string]struct{ owned, known bool }{"own": {true, true}, "theirs": {false, true}, "legacy": {false, false}} {
 		fip, ok := rebuildFloatingIP(inputsOf(webService()), snap, id)
@@ -78,7 +78,7 @@ func TestHasUnattachedFloatingIP_IsAboutTheServicesOwn(t *testing.T) {
 	}{
 		"unattached":           {project.FloatingIP{ID: "fip", Description: id.FloatingIPs().Description()}, true},
 		"on a port":            {project.FloatingIP{ID: "fip", Description: id.FloatingIPs().Description(), PortID: "port"}, false},
-		"another's unattached": {project.FloatingIP{ID: "fip", Description: "somebody's"}, false},
+		"another's unattached": {project.FloatingIP{ID: "fip", Description: "another's"}, false},
 	} {
 		if hasUnattachedFloatingIP(id, project.Of(noon, nil, []project.FloatingIP{test.fip})) != test.want {
 			t.Errorf("%s: %v", name, !test.want)

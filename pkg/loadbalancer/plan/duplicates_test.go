@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -83,10 +84,11 @@ func TestDelete_DeletesDuplicatesExceptForObjectsOfOthers(t *testing.T) {
 	t.Parallel()
 	observed := model.Observed{Duplicates: []model.LoadBalancer{
 		{ID: "a", Name: "web", VIP: model.VIP{Address: "10.0.0.9"}, FloatingIP: &model.FloatingIP{ID: "fip", Address: "203.0.113.9", Owned: true}},
+		{ID: "p", Provider: driver.Router, VIP: model.VIP{PortID: "p", Address: "10.77.0.5"}},
 		{ID: "b", Name: "web", Foreign: []model.Foreign{{Kind: "listener", ID: "l"}}},
 	}}
 	todo := plan.Delete(observed, plan.Options{Addresses: []string{"10.0.0.9"}})
-	if got, want := steps(todo), "load balancer web (a): delete: the Service has another one; floating IP 203.0.113.9: delete"; got != want {
+	if got, want := steps(todo), "load balancer web (a): delete: the Service has another one; floating IP 203.0.113.9: delete; VIP 10.77.0.5 (port p): delete"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if len(todo.Retained) != 1 || !strings.Contains(todo.Retained[0], "load balancer web (b)") {

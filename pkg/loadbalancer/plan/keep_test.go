@@ -97,6 +97,25 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 	}
 }
 
+// A driver that needs subnets gets the desired one of a member of which none was read; others keep what they have.
+func TestDiff_SendsTheSubnetOfAnUnreadMemberWhereTheDriverNeedsIt(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		needs  bool
+		wanted string
+		sent   string
+	}{
+		"another driver": {false, "b", ""}, "one that needs it": {true, "b", "b"}, "one that needs it, none is known": {true, "", ""},
+	} {
+		observed := made(t, onePool(onNodes(1, 80, "?")))
+		opts := plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{AlwaysSendSubnet: test.needs}}}
+		set, is := plan.Diff(onePool(onNodes(1, 80, test.wanted, test.wanted, test.wanted)), observed, opts).Steps[0].(plan.SetMembers)
+		if !is || set.Members.At(0).SubnetID != test.sent || set.Members.At(0).SubnetUnknown != (test.sent == "") {
+			t.Errorf("%s: %+v", name, set)
+		}
+	}
+}
+
 func onePool(members []model.Member) *model.LoadBalancer {
 	lb := web(ports(listener(0, model.TCP, 80)))
 	lb.Listeners[0].Pool.Members = model.MembersOf(members...)

@@ -7,6 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // checkStaleMonitors refuses what hangs a driver with the quirk StaleMonitors.
@@ -138,10 +139,11 @@ func TestDiff_RecreatesAMonitorWhereAnotherIsDeleted(t *testing.T) {
 		"of UDP":            {model.Pool{Protocol: model.UDP, Monitor: probe("ACTIVE")}, false},
 		"with a lost one":   {model.Pool{Protocol: model.TCP, Monitor: probe("PENDING_CREATE")}, false},
 	} {
-		observed := made(t, web(monitor(model.MonitorTCP)))
+		first := func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Monitor = nil } // which has none to recreate
+		observed := made(t, web(monitor(model.MonitorTCP), first))
 		test.orphan.ID, test.orphan.Name = "p-9", "unused"
 		observed.LoadBalancer.Orphans = []model.Pool{test.orphan}
-		todo := plan.Diff(web(monitor(model.MonitorTCP)), observed, plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}})
+		todo := plan.Diff(web(monitor(model.MonitorTCP), first), observed, plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}})
 		deleted, created := 0, 0
 		for _, step := range todo.Steps {
 			switch s := step.(type) {
@@ -174,6 +176,29 @@ func TestDelete_DeletesMonitorsByThemselvesOnlyWhereTheLoadBalancerStays(t *test
 		}
 		if want := 2 * len(foreign); monitors != want || todo.DeletesLoadBalancer() != (foreign == nil) {
 			t.Errorf("%s: %d monitors are deleted, want %d\n%s", name, monitors, want, todo)
+		}
+	}
+}
+
+// The deletion of a monitor may leave its pool PENDING_UPDATE: an update ends that before members change.
+func TestDiff_RepairsAPoolBetweenItsMonitorAndItsMembers(t *testing.T) {
+	t.Parallel()
+	zed := driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}
+	one := func(lb *model.LoadBalancer) { lb.Listeners = []model.Listener{listener(0, model.TCP, 80)} }
+	for name, test := range map[string]struct {
+		driver driver.Driver
+		change func(*model.LoadBalancer)
+		want   string
+	}{
+		"no change":     {zed, nodes(1, 2, 3), "1×DeleteMonitor 1×UpdatePool"},
+		"one more":      {zed, nodes(1, 2, 3, 4), "1×DeleteMonitor 1×UpdatePool 1×AddMember"},
+		"one less":      {zed, nodes(1, 2), "1×DeleteMonitor 1×UpdatePool 1×RemoveMember"},
+		"others":        {zed, nodes(4, 5), "1×DeleteMonitor 1×UpdatePool 1×SetMembers"},
+		"other setting": {zed.Without(driver.MemberBatches), onPools(func(pool *model.Pool) { fixture.EditMember(pool, 0, func(m *model.Member) { m.Weight = 5 }) }), "1×DeleteMonitor 1×UpdatePool 1×UpdateMember"},
+	} {
+		observed := made(t, web(one, monitor(model.MonitorTCP)))
+		if got := kinds(plan.Diff(web(one, test.change), observed, plan.Options{Driver: test.driver}).Steps); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func TestAdvance_TakesWhatIsSentForActive(t *testing.T) {
 	}
 }
 
-// Another client may give a floating IP to somebody else between the read and the write.
+// Another client may move a floating IP between the read and the write.
 func TestDiff_MovesFloatingIPsOnlyAsTheyWereRead(t *testing.T) {
 	t.Parallel()
 	revision := 7
