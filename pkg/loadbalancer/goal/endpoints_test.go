@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 
@@ -52,6 +53,35 @@ func TestOutdated_IfOtherMembersAreDueThanInTheRound(t *testing.T) {
 		}
 		if new(Candidates).Outdated(webService(), in) {
 			t.Errorf("%s: outdated without endpoints", name)
+		}
+	}
+}
+
+// Without its endpoints, a preview would show other members than a round.
+func TestEndpoints_AreReadWhereMembersMayFollowThem(t *testing.T) {
+	t.Parallel()
+	all := members.Endpoints{{Ports: []string{"web"}}}
+	for name, test := range map[string]struct {
+		mode    string
+		unread  bool // there is no source
+		watch   settings.Watch
+		want    members.Endpoints
+		noted   settings.Watch
+		refused error
+	}{
+		"followed":           {annotation.MembersEndpointNodes, false, settings.Watched, all, settings.Watched, nil},
+		"pods":               {annotation.MembersPods, false, settings.Forbidden, all, settings.Forbidden, nil},
+		"unreadable":         {annotation.MembersPods, false, settings.Unreadable, nil, settings.Unwatched, errUnread},
+		"not followed":       {annotation.MembersNodes, false, settings.Unreadable, nil, settings.Unwatched, nil},
+		"without the source": {annotation.MembersPods, true, settings.Watched, nil, settings.Unwatched, nil},
+	} {
+		c, s := &Candidates{}, asking(v1.IPv4Protocol)
+		if s.Members.Mode = test.mode; !test.unread {
+			c.read = func(*v1.Service) (members.Endpoints, settings.Watch, bool) { return all, test.watch, false }
+		}
+		got, err := c.endpoints(t.Context(), webService(), s)
+		if len(got) != len(test.want) || s.Members.Watch != test.noted || !errors.Is(err, test.refused) || (err == nil) != (test.refused == nil) {
+			t.Errorf("%s: %v, watch %v, error %v", name, got, s.Members.Watch, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package goal
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -115,6 +116,48 @@ func TestIsUnknown_EndsWithTheFirstKnowledge(t *testing.T) {
 		o := &observer{Finder: &Finder{Memory: memoryOf(svc, "", test.entry)}}
 		if o.isUnknown(in) != test.unknown {
 			t.Errorf("%s: unknown: %v", name, !test.unknown)
+		}
+	}
+}
+
+// The published floating IP proves the load balancer of a record, also after another client has detached it.
+func TestProvenByAddress_RemembersTheLoadBalancerOfThePublishedFloatingIP(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		floatingIP, published string
+		shared                *model.Shared
+		want                  state.Made
+	}{
+		"its own":              {"fip", "203.0.113.7", nil, state.Made{LoadBalancerID: "lb"}},
+		"another's":            {"fip", "203.0.113.7", &model.Shared{}, state.Made{ServedOn: "lb"}},
+		"without floating IP":  {"", "203.0.113.7", nil, state.Made{}},
+		"at another published": {"fip", "203.0.113.8", nil, state.Made{}},
+	} {
+		svc := webService()
+		in, c := inputsOf(svc), &recaller{memory: memoryOf(svc, "", state.Entry{})}
+		in.Published = published(test.published)
+		c.provenByAddress(in, &state.Applied{Address: "203.0.113.7", LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: test.floatingIP, Shared: test.shared}})
+		if diff := cmp.Diff(test.want, c.memory.Store.Get(svc.UID).Made); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// The mode is the controller's: a status that differs from the record in its addresses only is that of another one.
+func TestSameAddress_ComparesAddressAndHostName(t *testing.T) {
+	t.Parallel()
+	proxy := v1.LoadBalancerIPModeProxy
+	for name, test := range map[string]struct {
+		a, b v1.LoadBalancerIngress
+		same bool
+	}{
+		"the same address":   {v1.LoadBalancerIngress{IP: "a"}, v1.LoadBalancerIngress{IP: "a", IPMode: &proxy}, true},
+		"another address":    {v1.LoadBalancerIngress{IP: "a"}, v1.LoadBalancerIngress{IP: "b"}, false},
+		"another host name":  {v1.LoadBalancerIngress{Hostname: "a"}, v1.LoadBalancerIngress{Hostname: "b"}, false},
+		"a name of the same": {v1.LoadBalancerIngress{IP: "a"}, v1.LoadBalancerIngress{Hostname: "a"}, false},
+	} {
+		if sameAddress(test.a, test.b) != test.same {
+			t.Errorf("%s: the same: %v", name, !test.same)
 		}
 	}
 }

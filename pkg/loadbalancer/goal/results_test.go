@@ -3,10 +3,13 @@ package goal
 import (
 	"slices"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -74,5 +77,49 @@ func TestAccessOf_HasPortsAndClientsWhereGroupsAreManaged(t *testing.T) {
 	s.Access.SecurityGroupMode = config.SecurityGroupsShared
 	if got := accessOf(s); !slices.Equal(got.Ports, []string{"UDP/53", "TCP/443"}) || !slices.Equal(got.Ranges, []string{"10.0.0.0/8"}) {
 		t.Errorf("managed: %+v", got)
+	}
+}
+
+// A state is confirmed if its last change is certainly over: it was read long enough after that, and this round wrote nothing.
+func TestRemember_ConfirmsWhatWasReadAtRest(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		age       time.Duration // of the last change, at the read
+		wrote     bool
+		source    model.Source
+		depth     model.Depth
+		confirmed bool
+	}{
+		"at rest":                         {state.AtRest + 1, false, model.Cloud, model.Full, true},
+		"just changed":                    {state.AtRest, false, model.Cloud, model.Full, false},
+		"changed by this round":           {state.AtRest + 1, true, model.Cloud, model.Full, false},
+		"listed at rest":                  {state.AtRest + 1, false, model.Lists, model.Full, true},
+		"listed before it was at rest":    {state.AtRest, false, model.Lists, model.Full, false},
+		"without the settings of members": {state.AtRest + 1, false, model.Cloud, model.Settings, true},
+	} {
+		clk, svc := testingclock.NewFakePassiveClock(noon), webService()
+		in, lb := inputsOf(svc), &model.LoadBalancer{ID: "lb", Provider: "ovn", FloatingIP: &model.FloatingIP{ID: "fip"}}
+		in.Settings.Members.Weights, in.Settings.LoadBalancer.Share = annotation.WeightsDrain, "front"
+		r := Round{
+			Wrote: test.wrote, Want: &Desired{LoadBalancer: &model.LoadBalancer{}},
+			Have: Observation{Observed: &model.Observed{LoadBalancer: lb, Duplicates: []model.LoadBalancer{{ID: "second"}}}, As: in.ID, Knowledge: model.Knowledge{Source: test.source, Depth: test.depth}},
+		}
+		read := noon
+		if test.source == model.Lists {
+			read = noon.Add(-time.Hour)
+			r.Have.ListedAt = read
+		}
+		lb.UpdatedAt = read.Add(-test.age)
+		s := &results{store: state.New(clk, nil), clock: clk}
+		s.remember(in, r, []string{"203.0.113.7", "fd00::5"}, "named", map[string]bool{"a step": true})
+		got := s.store.Get(svc.UID).Applied
+		if got.Confirmed != test.confirmed || got.Depth != test.depth || (got.Digests.Nodeless != "") != (test.depth == model.Full) || got.Digests.Full != r.Want.digestFor(in) {
+			t.Errorf("%s: confirmed: %v, digests %+v", name, got.Confirmed, got.Digests)
+		}
+		known := got.LoadBalancer
+		if !slices.Equal(got.Addresses(), []string{"203.0.113.7", "fd00::5"}) || known.FloatingIPID != "fip" || known.Named != "named" || known.Share != "front" || !known.Weighed ||
+			!slices.Equal(known.Duplicates, []string{"second"}) || !got.Reported["a step"] || got.Contents != lb || !got.Seen.Since.Equal(noon) || !got.Seen.UpdatedAt.Equal(lb.UpdatedAt) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package goal
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -110,5 +113,55 @@ func TestLeaving_IsThePlaceOfTheServiceElseThatOfItsShare(t *testing.T) {
 	}
 	if text := (&WaitsError{"front", "shop/web"}).Error(); !strings.Contains(text, `"front"`) || !strings.Contains(text, "shop/web") {
 		t.Error(text)
+	}
+}
+
+// A Service joins the load balancer of its share, creates it if it is the first, and otherwise waits for the one that does.
+func TestJoin_FindsTheLoadBalancerOfTheShareOrItsCreator(t *testing.T) {
+	t.Parallel()
+	older := func(svc *v1.Service) { svc.CreationTimestamp.Time = noon.Add(-time.Hour) }
+	young := func(svc *v1.Service) { svc.CreationTimestamp.Time = noon }
+	younger := func(svc *v1.Service) { svc.CreationTimestamp.Time = noon.Add(time.Hour) }
+	own, first, on := sharingOne("own", "front", young), sharingOne("first", "front", older), sharingOne("on", "front", younger)
+	moved := sharingOne("own", "back", young)
+	failed := errors.New("failed")
+	for name, test := range map[string]struct {
+		share    string
+		services []*v1.Service
+		err      error
+		gone     []string
+		rehearse bool
+		id       string
+		want     error // or its type
+	}{
+		"it shares none":              {"", []*v1.Service{own, first}, nil, nil, true, "before", nil},
+		"another is on one":           {"front", []*v1.Service{own, on, first}, nil, nil, false, "lb", nil},
+		"it is gone":                  {"front", []*v1.Service{own, on}, nil, []string{"lb"}, false, "", nil},
+		"it is alone":                 {"front", []*v1.Service{own}, nil, nil, false, "", nil},
+		"an older one creates it":     {"front", []*v1.Service{own, first}, nil, nil, true, "", &WaitsError{"front", "default/first"}},
+		"it was deleted meanwhile":    {"front", []*v1.Service{first}, nil, nil, false, "", errShareChanged},
+		"it has left meanwhile":       {"front", []*v1.Service{moved, first}, nil, nil, false, "", errShareChanged},
+		"the Services cannot be read": {"front", nil, failed, nil, false, "before", failed},
+	} {
+		s := newSharers(t)
+		s.rehearsed, s.events = test.rehearse, events.New(record.NewFakeRecorder(10), sendsAll{})
+		s.services = func(context.Context, string) ([]*v1.Service, error) { return test.services, test.err }
+		s.memory.Store.Update("on", func(e *state.Entry) {
+			e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Share: "front"}}
+		})
+		into := &settings.Settings{}
+		into.LoadBalancer.Share, into.LoadBalancer.ID = test.share, "before"
+		err := s.join(t.Context(), own, into, test.gone)
+		var waits *WaitsError
+		if expected, is := test.want.(*WaitsError); is {
+			if !errors.As(err, &waits) || *waits != *expected {
+				t.Errorf("%s: %v, want %v", name, err, expected)
+			}
+		} else if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+		if into.LoadBalancer.ID != test.id {
+			t.Errorf("%s: on %q, want %q", name, into.LoadBalancer.ID, test.id)
+		}
 	}
 }
