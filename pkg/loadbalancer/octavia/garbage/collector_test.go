@@ -306,6 +306,19 @@ func TestCollector_ReadsPoolsOnlyOfChangedLoadBalancersWithGarbage(t *testing.T)
 	}
 }
 
+// Port forwardings serve the Service that has published their address, whoever has created the floating IP.
+func TestCollector_LeavesForwardedAddressesToTheirServices(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string][]string{"f": nil, "g": {"FloatingIP f"}} {
+		w := newWatch(garbage.PolicyDelete, fip("f", "", who("web", 1).FloatingIPs().Description()))
+		w.Inventory.FloatingIPs[0].RouterID = "r"
+		w.services[0].Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: address}}
+		w.look(t)
+		w.look(t)
+		w.assertDeleted(t, "published is "+address, want...)
+	}
+}
+
 // What somebody uses is left alone, and not even reported.
 func TestCollector_LeavesAloneWhatOthersUse(t *testing.T) {
 	t.Parallel()

@@ -28,13 +28,14 @@ func clean(t *testing.T, s *store, changes ...func(*garbage.Options)) (*garbage.
 	return garbage.Run(t.Context(), o)
 }
 
-// led is a VIP of cluster deadID with a route on its router, beside others, and a router of another project.
+// led is a VIP of cluster deadID with a route on each of two routers, beside others, and a router of another project.
 func led() *store {
 	s := newStore(vipOf("v", "10.9.0.9", of(deadID, "dead", "web")), fip("f", "v", of(deadID, "dead", "web").FloatingIPs().Description()))
 	s.routers["r"] = &neutron.Router{ID: "r", Routes: []neutron.ExtraRoute{
 		{Destination: "10.9.0.9/32", NextHop: "10.0.0.11"}, {Destination: "10.9.0.8/32", NextHop: "10.0.0.11"}, {Destination: "10.9.0.0/24", NextHop: "10.0.0.12"}, {Destination: "x", NextHop: "10.0.0.13"},
 	}}
-	s.interfaces = []neutron.Port{{DeviceID: "theirs"}, {DeviceID: "r"}, {DeviceID: "r"}}
+	s.routers["s"] = &neutron.Router{ID: "s", Routes: s.routers["r"].Routes[:1]}
+	s.interfaces = []neutron.Port{{DeviceID: "theirs"}, {DeviceID: "r"}, {DeviceID: "r"}, {DeviceID: "s"}}
 	return s
 }
 
@@ -42,7 +43,7 @@ func led() *store {
 // since stays.
 func TestRun_RemovesAVIPOnlyAsItWasListed(t *testing.T) {
 	t.Parallel()
-	const route = "Route 10.9.0.9/32 of r"
+	const route, other = "Route 10.9.0.9/32 of r", "Route 10.9.0.9/32 of s"
 	later := func(s *store, change func()) {
 		s.happens = func(method string) {
 			if method == "VIPPort" {
@@ -59,11 +60,11 @@ func TestRun_RemovesAVIPOnlyAsItWasListed(t *testing.T) {
 		want   []string
 		why    string // of the VIP
 	}{
-		"as it was":         {func(*store) {}, []string{"FloatingIP f", route, "Port v"}, ""},
+		"as it was":         {func(*store) {}, []string{"FloatingIP f", route, other, "Port v"}, ""},
 		"bound since":       {func(s *store) { later(s, func() { s.Inventory.VIPs[0].DeviceOwner = "compute:nova" }) }, nil, "it waits for floating IP f"},
 		"gone since":        {func(s *store) { later(s, func() { s.Inventory.VIPs = nil }) }, []string{"FloatingIP f"}, ""},
 		"attached since":    {func(s *store) { later(s, func() { attach(s, "g") }) }, []string{"FloatingIP f"}, "floating IP g is on it"},
-		"another's, listed": {func(s *store) { attach(s, "g") }, []string{"FloatingIP f", route, "Port v"}, ""},
+		"another's, listed": {func(s *store) { attach(s, "g") }, []string{"FloatingIP f", route, other, "Port v"}, ""},
 		"another's by now": {func(s *store) {
 			later(s, func() { s.Inventory.VIPs[0].Tags, s.Inventory.VIPs[0].Description = nil, "" })
 		}, nil, "it waits for floating IP f"},
@@ -71,8 +72,12 @@ func TestRun_RemovesAVIPOnlyAsItWasListed(t *testing.T) {
 		"no interfaces":         {func(s *store) { s.fails["RouterInterfaces"] = refusal(http.StatusForbidden, "") }, []string{"FloatingIP f"}, "403"},
 		"router cannot be read": {func(s *store) { s.fails["Router"] = refusal(http.StatusForbidden, "") }, []string{"FloatingIP f"}, "403"},
 		"routes are refused":    {func(s *store) { s.fails["RemoveRoutes"] = refusal(http.StatusForbidden, "") }, []string{"FloatingIP f"}, "403"},
-		"port is refused":       {func(s *store) { s.fails["DeletePort"] = refusal(http.StatusForbidden, "") }, []string{"FloatingIP f", route}, "403"},
-		"without an address":    {func(s *store) { s.Inventory.VIPs[0].FixedIPs = nil }, []string{"FloatingIP f", "Port v"}, ""},
+		"port is refused":       {func(s *store) { s.fails["DeletePort"] = refusal(http.StatusForbidden, "") }, []string{"FloatingIP f", route, other}, "403"},
+		"bound since, no floating IP": {func(s *store) {
+			s.Inventory.FloatingIPs = nil
+			later(s, func() { s.Inventory.VIPs[0].DeviceOwner = "compute:nova" })
+		}, nil, "it is not removed, as it was changed since it was listed: run the command again (it is bound to a device: compute:nova)"},
+		"without an address": {func(s *store) { s.Inventory.VIPs[0].FixedIPs = nil }, []string{"FloatingIP f", "Port v"}, ""},
 	} {
 		s := led()
 		test.change(s)
@@ -128,6 +133,7 @@ func TestRun_LeavesClustersWithRunningNodesAlone(t *testing.T) {
 		"target":                  {[]change{forwarded}, "ACTIVE", "10.0.0.11", "", "member target (10.0.0.11) of floating IP 203.0.113.9", false},
 		"targets are unknown":     {[]change{forwarded}, "ACTIVE", "10.0.0.11", "Forwardings", "", true},
 		"servers are unknown":     {[]change{lb("a", who)}, "", "", "Servers", "", true},
+		"next hop, no Octavia":    {[]change{vipOf("v", "10.9.0.9", who)}, "ACTIVE", "10.0.0.11", "", "of VIP 10.9.0.9", false},
 	} {
 		s := newStore(test.cloud...)
 		s.routers, s.interfaces = led().routers, led().interfaces
@@ -137,7 +143,11 @@ func TestRun_LeavesClustersWithRunningNodesAlone(t *testing.T) {
 		if s.fails[test.fails] = refusal(http.StatusForbidden, ""); test.fails == "Servers" {
 			servers.err = s.fails["Servers"]
 		}
-		report, err := clean(t, s, func(o *garbage.Options) { o.Nova = servers })
+		report, err := clean(t, s, func(o *garbage.Options) {
+			if o.Nova = servers; name == "next hop, no Octavia" {
+				o.Octavia = nil
+			}
+		})
 		if test.err {
 			if !apierror.IsForbidden(err) || len(s.deleted) > 0 {
 				t.Errorf("%s: deleted %q, error %v", name, s.deleted, err)
