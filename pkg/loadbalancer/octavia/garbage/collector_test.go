@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,7 +62,6 @@ type watch struct {
 	collector *garbage.Collector
 	services  []*v1.Service
 
-	mu      sync.Mutex
 	events  []string
 	counts  map[string]int
 	removed []string
