@@ -133,6 +133,8 @@ func TestRun_LeavesClustersWithRunningNodesAlone(t *testing.T) {
 		"target":                  {[]change{forwarded}, "ACTIVE", "10.0.0.11", "", "member target (10.0.0.11) of floating IP 203.0.113.9", false},
 		"targets are unknown":     {[]change{forwarded}, "ACTIVE", "10.0.0.11", "Forwardings", "", true},
 		"servers are unknown":     {[]change{lb("a", who)}, "", "", "Servers", "", true},
+		"target, no Octavia":      {[]change{forwarded}, "ACTIVE", "10.0.0.11", "", "of floating IP 203.0.113.9", false},
+		"of a doubtful one":       {[]change{rawLB("a", who.Name(), "", append(who.Tags(), "kube_cluster_id_x")), groupOf("g", who)}, "ACTIVE", "10.0.0.11", "", "", false},
 		"next hop, no Octavia":    {[]change{vipOf("v", "10.9.0.9", who)}, "ACTIVE", "10.0.0.11", "", "of VIP 10.9.0.9", false},
 	} {
 		s := newStore(test.cloud...)
@@ -144,7 +146,7 @@ func TestRun_LeavesClustersWithRunningNodesAlone(t *testing.T) {
 			servers.err = s.fails["Servers"]
 		}
 		report, err := clean(t, s, func(o *garbage.Options) {
-			if o.Nova = servers; name == "next hop, no Octavia" {
+			if o.Nova = servers; strings.HasSuffix(name, "no Octavia") {
 				o.Octavia = nil
 			}
 		})

@@ -204,3 +204,36 @@ func TestGather_PlacesMembersOfTheOtherFamilyAtTheirVIP(t *testing.T) {
 		t.Errorf("one family: members of %q in %q, error %v", facts.Other, facts.OtherSubnetID, err)
 	}
 }
+
+// The ports of thousands of nodes are read only where their subnets decide something.
+func TestGather_ReadsSubnetsOfNodesOnlyWhereTheyDecide(t *testing.T) {
+	t.Parallel()
+	prefer := dual(v1.IPFamilyPolicyPreferDualStack)
+	replace := func(s *settings.Settings) { s.LoadBalancer.AllowReplace = true }
+	members := func(s *settings.Settings) { s.Members.SubnetID = "b4" }
+	one := &model.LoadBalancer{VIP: model.VIP{Address: "10.0.0.9", SubnetID: "a4"}}
+	both := &model.LoadBalancer{VIP: model.VIP{Address: "10.0.0.9", SubnetID: "a4", Additional: six("a6")}}
+	for name, test := range map[string]struct {
+		existing *model.LoadBalancer
+		changes  []func(*settings.Settings)
+		reads    int
+	}{
+		"each member is in its own":     {nil, []func(*settings.Settings){inNetwork("only4")}, 1},
+		"the same, existing":            {one, nil, 1},
+		"VIP and members have one":      {nil, []func(*settings.Settings){inSubnet("a4")}, 0},
+		"the network has one subnet":    {nil, []func(*settings.Settings){members, inNetwork("only4")}, 0},
+		"place of the VIP":              {nil, []func(*settings.Settings){members, func(s *settings.Settings) { s.Family = v1.IPv6Protocol }}, 1},
+		"place of an existing VIP":      {one, []func(*settings.Settings){members}, 0},
+		"members of both families":      {both, []func(*settings.Settings){members, prefer}, 1},
+		"of one, which stays so":        {one, []func(*settings.Settings){members, prefer}, 0},
+		"of one, which may be replaced": {one, []func(*settings.Settings){members, prefer, replace}, 1},
+		"replacement of one family":     {one, []func(*settings.Settings){members, replace}, 0},
+	} {
+		cloud, nodes := familiesCloud()
+		reader, _ := cloud.reader()
+		if _, err := reader.Gather(t.Context(), inSettings(test.changes...).On(test.existing), nodes, driver.Of("amphora", newest), test.existing); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cloud.asked(t, name, "PortsOfDevices", test.reads)
+	}
+}

@@ -137,6 +137,19 @@ func TestReach_InTheSubnetOfTheVIPWithoutRouters(t *testing.T) {
 	}
 }
 
+// Only the address of a pod decides how it is reached.
+func TestReach_RefusesPodsWithoutAnAddress(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "pod", "10.0.0.0/24"} {
+		cloud, pods := podCloud()
+		pods.Addresses = []string{"10.0.0.77", text}
+		reader, _ := cloud.reader()
+		if reach, err := reader.Reach(t.Context(), pods); err == nil {
+			t.Errorf("%q is reached: %+v", text, reach)
+		}
+	}
+}
+
 func TestUnreachable_NamesTheFirstPodAndCountsTheOthers(t *testing.T) {
 	t.Parallel()
 	for want, missing := range map[string]map[string]string{
