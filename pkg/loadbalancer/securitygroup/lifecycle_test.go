@@ -317,8 +317,9 @@ func TestGroups_ResumeInterruptedCreation(t *testing.T) {
 			t.Run(mode+", "+name, func(t *testing.T) {
 				t.Parallel()
 				env := newEnvironment(t, mode, &network{})
-				c.fault.Count, c.fault.Worded = 1, true
-				env.Cloud.Faults.Add(c.fault)
+				fault := c.fault
+				fault.Count, fault.Worded = 1, true
+				env.Cloud.Faults.Add(fault)
 				r := env.request(mode, "web", 30080)
 				err := env.round(r)
 				if fails := c.fails || mode == securitygroup.Shared; (err != nil) != fails {

@@ -103,3 +103,40 @@ func TestWeighsNodes_ByServiceClassAndCloudConf(t *testing.T) {
 	cfg.LoadBalancer.MemberWeights = annotation.WeightsEndpoints
 	weighs(true)
 }
+
+// ovn cuts connections of removed members, except UDP flows that never pause; and a client behind a member's port does not reach it.
+func TestForDriver_HasTheEffectsOfMembersOnFlows(t *testing.T) {
+	t.Parallel()
+	ovn := driver.Of("ovn", model.Version{Major: 2, Minor: 30})
+	udp, pods := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53)), fixture.Annotated(annotation.Members, "pods")
+	follows, host := fixture.Annotated(annotation.Members, "endpoint-nodes"), fixture.Annotated(annotation.Hostname, "www.example.com")
+	for name, c := range map[string]struct {
+		changes      []func(*v1.Service)
+		drv          driver.Driver
+		watch        settings.Watch
+		keeps, oneIP bool
+		notices      string
+	}{
+		"ovn, UDP":                    {[]func(*v1.Service){udp, follows}, ovn, settings.Watched, true, true, ""},
+		"ovn, UDP, all nodes":         {[]func(*v1.Service){udp}, ovn, settings.Watched, false, true, ""},
+		"ovn, TCP":                    {[]func(*v1.Service){follows}, ovn, settings.Watched, false, true, ""},
+		"amphora, UDP":                {[]func(*v1.Service){udp, follows}, fixture.Amphora(), settings.Watched, false, true, ""},
+		"amphora, TCP":                {[]func(*v1.Service){follows}, fixture.Amphora(), settings.Watched, false, false, ""},
+		"amphora, not watched":        {[]func(*v1.Service){follows}, fixture.Amphora(), settings.Forbidden, false, false, annotation.Members},
+		"amphora, weights, unwatched": {[]func(*v1.Service){follows, fixture.Annotated(annotation.MemberWeights, "drain")}, fixture.Amphora(), settings.Forbidden, false, false, annotation.Members + " " + annotation.MemberWeights},
+		"ovn, pods":                   {[]func(*v1.Service){pods}, ovn, settings.Watched, false, true, ""},
+		"ovn, pods, a name":           {[]func(*v1.Service){pods, host}, ovn, settings.Watched, false, true, annotation.Members},
+		"ovn, pods, ipMode Proxy":     {[]func(*v1.Service){pods, fixture.Annotated(annotation.IPMode, "Proxy")}, ovn, settings.Watched, false, true, annotation.Members},
+		"ovn, nodes, a name":          {[]func(*v1.Service){host}, ovn, settings.Watched, false, true, ""},
+		"amphora, pods, a name":       {[]func(*v1.Service){pods, host}, fixture.Amphora(), settings.Watched, false, false, ""},
+	} {
+		s := *fixture.Settings(t, fixture.Service(c.changes...), fixture.Config())
+		s.Members.Watch = c.watch
+		if s.For(c.drv).KeepsFlows() != c.keeps || s.Traffic.NeedsOneFamily(c.drv) != c.oneIP {
+			t.Errorf("%s: keeps flows %v, needs members of one family %v", name, s.For(c.drv).KeepsFlows(), s.Traffic.NeedsOneFamily(c.drv))
+		}
+		if names, texts := noticed(s.For(c.drv).Unused()); names != c.notices {
+			t.Errorf("%s: notices of %q: %s", name, names, texts)
+		}
+	}
+}

@@ -72,6 +72,7 @@ func TestUnsettled_FindsWhatMalformedValueWouldChange(t *testing.T) {
 	}{
 		{annotation.Internal, "True", "true", fixture.Config()},
 		{annotation.ForwardedFor, "True", "true", fixture.Config()},
+		{annotation.ProxyProtocol, "V1", "v1", fixture.Config()},
 		{annotation.ProxyProtocol, "V2", "v2", fixture.Config()},
 		{annotation.Monitor, "False", "false", withMonitors},
 		{annotation.Monitor, "True", "true", fixture.Config()},

@@ -42,6 +42,8 @@ func TestMetrics_RangesThatCoverFamilyTogetherAreRefused(t *testing.T) {
 		case test.refused != "" && (len(errs) != 1 || !strings.Contains(errs[0].Error(), annotation.MetricsCIDRs) ||
 			!strings.Contains(errs[0].Error(), strings.ReplaceAll(test.ranges, ", ", ",")) || !strings.Contains(errs[0].Error(), "do not cover "+test.refused)):
 			t.Errorf("%s: %v", test.ranges, errs)
+		case test.refused != "" && len(s.Metrics.AllowedCIDRs) > 0:
+			t.Errorf("%s are refused, and read", test.ranges)
 		}
 	}
 }

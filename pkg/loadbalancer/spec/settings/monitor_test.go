@@ -231,6 +231,10 @@ func TestParse_ReportsMonitorSettingsWithoutEffect(t *testing.T) {
 			t.Errorf("%s: errors %v, notices %v", test.what, errs, notices)
 		}
 	}
+	asLong := fixture.Service(fixture.Annotated(annotation.Monitor, "true"), fixture.Annotated(annotation.MonitorTimeout, "5"))
+	if _, notices, _ := fixture.Parse(t, asLong, fixture.Config()); len(notices) > 0 {
+		t.Errorf("probes that may take until the next one: %v", notices)
+	}
 	if _, notices, _ := fixture.Parse(t, fixture.Service(fixture.Local, fixture.Annotated(annotation.MonitorDelay, "9")), fixture.Config()); len(notices) > 0 {
 		t.Errorf("with monitors: %v", notices)
 	}
