@@ -190,10 +190,8 @@ func TestCollector_ForgetsWhatALookDoesNotFind(t *testing.T) {
 // A look that cannot read everything has no effect, and a removal that fails is reported and tried again.
 func TestCollector_RecoversFromEachFailedRequest(t *testing.T) {
 	t.Parallel()
-	api := who("api", 2)
-	garbageOnly := slices.Replace(all(), 3, 4, lb("b", api, partOf("listener", "m", api))) // without parts of api's load balancer
 	for n := 1; ; n++ {
-		w := newWatch(garbage.PolicyDelete, garbageOnly...)
+		w := newWatch(garbage.PolicyDelete, all()...)
 		w.look(t)
 		w.count, w.broken = 0, n
 		err := w.collector.Look(t.Context())
@@ -215,7 +213,7 @@ func TestCollector_RecoversFromEachFailedRequest(t *testing.T) {
 		w.broken = 0
 		w.look(t)
 		w.look(t)
-		w.assertDeleted(t, fmt.Sprint("after request ", n), "FloatingIP f", "LoadBalancer a", "Port v", "SecurityGroup g")
+		w.assertDeleted(t, fmt.Sprint("after request ", n), "FloatingIP f", "Listener l", "LoadBalancer a", "Pool p", "Port v", "SecurityGroup g")
 	}
 }
 
@@ -230,6 +228,22 @@ func TestCollector_RemovesAListenerAgainThatWasNotRemoved(t *testing.T) {
 	delete(w.fails, "DeleteListener")
 	w.look(t)
 	w.assertDeleted(t, "the next look", "Listener l")
+}
+
+// Without its listener, a pool on the load balancer of another Service would not be found again.
+func TestCollector_KeepsTheListenerOfAPoolThatCannotBeRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWatch(garbage.PolicyDelete, all()[3])
+	w.fails["DeletePool"] = refusal(http.StatusForbidden, "")
+	w.look(t)
+	w.look(t)
+	w.assertDeleted(t, "while the pool is refused")
+	if !slices.ContainsFunc(w.events, func(text string) bool { return strings.Contains(text, "it waits for pool p, which could not be removed") }) {
+		t.Errorf("events %q", w.events)
+	}
+	delete(w.fails, "DeletePool")
+	w.look(t)
+	w.assertDeleted(t, "the next look", "Listener l", "Pool p")
 }
 
 func TestCollector_ReportsEachObjectOnceWithItsCounts(t *testing.T) {

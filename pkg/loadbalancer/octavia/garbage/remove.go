@@ -36,7 +36,8 @@ type remover struct {
 }
 
 // remove removes the found items, and records the results. A failure stops only the removal of the
-// load balancer of a floating IP: without it, the floating IP would look like one to keep.
+// load balancer of a floating IP, without which the floating IP would look like one to keep, and of
+// listeners, without which the next look would not read a pool.
 func (r *remover) remove(ctx context.Context, items []Item) {
 	chains, groups, leading := map[string][]*Item{}, []*Item(nil), []*Item(nil)
 	for i := range items {
@@ -100,8 +101,8 @@ func (r *remover) chain(ctx context.Context, items []*Item) {
 			item.Why = "not removed: interrupted"
 			continue
 		}
-		if (item.Kind == LoadBalancer || item.Kind == VIP) && failed != nil {
-			item.State, item.Why = Failed, fmt.Sprintf("it waits for floating IP %s, which could not be removed", failed.ID)
+		if first := mustGoFirst(item, failed); first != "" {
+			item.State, item.Why = Failed, fmt.Sprintf("it waits for %s, which could not be removed", first)
 			continue
 		}
 		if err := r.one(ctx, item); err != nil {
@@ -110,6 +111,21 @@ func (r *remover) chain(ctx context.Context, items []*Item) {
 			item.State = Removed
 		}
 		r.say(strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", item.State, item.Kind, item.ID, item.Name, item.Why)))
+	}
+}
+
+// mustGoFirst returns the object that could not be removed, if the next look would not find it without the item, and ""
+// if the item may be removed.
+func mustGoFirst(item, failed *Item) string {
+	switch {
+	case failed == nil:
+		return ""
+	case item.Kind == LoadBalancer || item.Kind == VIP:
+		return "floating IP " + failed.ID
+	case item.Kind == Listener && failed.Kind == Pool:
+		return "pool " + failed.ID
+	default:
+		return ""
 	}
 }
 
