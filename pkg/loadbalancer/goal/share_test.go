@@ -132,16 +132,17 @@ func TestJoin_FindsTheLoadBalancerOfTheShareOrItsCreator(t *testing.T) {
 		gone     []string
 		rehearse bool
 		id       string
-		want     error // or its type
+		creator  string // for which it waits
+		want     error
 	}{
-		"it shares none":              {"", []*v1.Service{own, first}, nil, nil, true, "before", nil},
-		"another is on one":           {"front", []*v1.Service{own, on, first}, nil, nil, false, "lb", nil},
-		"it is gone":                  {"front", []*v1.Service{own, on}, nil, []string{"lb"}, false, "", nil},
-		"it is alone":                 {"front", []*v1.Service{own}, nil, nil, false, "", nil},
-		"an older one creates it":     {"front", []*v1.Service{own, first}, nil, nil, true, "", &WaitsError{"front", "default/first"}},
-		"it was deleted meanwhile":    {"front", []*v1.Service{first}, nil, nil, false, "", errShareChanged},
-		"it has left meanwhile":       {"front", []*v1.Service{moved, first}, nil, nil, false, "", errShareChanged},
-		"the Services cannot be read": {"front", nil, failed, nil, false, "before", failed},
+		"it shares none":              {"", []*v1.Service{own, first}, nil, nil, true, "before", "", nil},
+		"another is on one":           {"front", []*v1.Service{own, on, first}, nil, nil, false, "lb", "", nil},
+		"it is gone":                  {"front", []*v1.Service{own, on}, nil, []string{"lb"}, false, "", "", nil},
+		"it is alone":                 {"front", []*v1.Service{own}, nil, nil, false, "", "", nil},
+		"an older one creates it":     {"front", []*v1.Service{own, first}, nil, nil, true, "", "default/first", nil},
+		"it was deleted meanwhile":    {"front", []*v1.Service{first}, nil, nil, false, "", "", errShareChanged},
+		"it has left meanwhile":       {"front", []*v1.Service{moved, first}, nil, nil, false, "", "", errShareChanged},
+		"the Services cannot be read": {"front", nil, failed, nil, false, "before", "", failed},
 	} {
 		s := newSharers(t)
 		s.rehearsed, s.events = test.rehearse, events.New(record.NewFakeRecorder(10), sendsAll{})
@@ -153,11 +154,10 @@ func TestJoin_FindsTheLoadBalancerOfTheShareOrItsCreator(t *testing.T) {
 		into.LoadBalancer.Share, into.LoadBalancer.ID = test.share, "before"
 		err := s.join(t.Context(), own, into, test.gone)
 		var waits *WaitsError
-		if expected, is := test.want.(*WaitsError); is {
-			if !errors.As(err, &waits) || *waits != *expected {
-				t.Errorf("%s: %v, want %v", name, err, expected)
-			}
-		} else if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+		if errors.As(err, &waits) != (test.creator != "") || waits != nil && *waits != (WaitsError{"front", test.creator}) {
+			t.Errorf("%s: %v, want a wait for %q", name, err, test.creator)
+		}
+		if waits == nil && !errors.Is(err, test.want) || (err == nil) != (test.want == nil && test.creator == "") {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 		if into.LoadBalancer.ID != test.id {
