@@ -73,6 +73,23 @@ func TestForward_FollowsTruthTable(t *testing.T) {
 	}
 }
 
+// The step knows whether the floating IP that it forwards is created before it, and so has no ID yet.
+func TestForward_CreatesOnlyWhereNoFloatingIPFits(t *testing.T) {
+	t.Parallel()
+	desired := plan.Forwarded(model.FloatingIP{NetworkID: "ext", Description: "ours"}, nil)
+	for name, test := range map[string]struct {
+		unattached []model.FloatingIP
+		creates    bool
+	}{
+		"none": {nil, true}, "its own": {[]model.FloatingIP{{ID: "1", Owned: true}}, false}, "another's": {[]model.FloatingIP{{ID: "1"}}, true},
+	} {
+		todo := plan.Forward(desired, model.Observed{UnattachedFloatingIPs: test.unattached}, plan.Options{})
+		if todo.Creates() != test.creates || todo.CreatesFloatingIP() != test.creates {
+			t.Errorf("%s: creates: %v\n%s", name, todo.Creates(), todo)
+		}
+	}
+}
+
 // A deletion removes port forwardings before the floating IP, which Neutron would not delete, and from one that stays.
 func TestUnlead_RemovesForwardings(t *testing.T) {
 	t.Parallel()

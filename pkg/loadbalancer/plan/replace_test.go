@@ -106,6 +106,32 @@ func TestDiff_DeletesALoadBalancerForItsVIPAtOnceWhereItCannotHaveTheFloatingIP(
 	}
 }
 
+// Two load balancers cannot have one port or address: then the old one goes first, else they exist at the same time.
+func TestDiff_DeletesTheOldLoadBalancerFirstOnlyWhereItHasTheWantedVIP(t *testing.T) {
+	t.Parallel()
+	observed := made(t, web(floatingIP(nil)))
+	there := &observed.LoadBalancer.VIP
+	there.Additional = []model.AdditionalVIP{{Family: model.IPv6, Address: "fd00::5"}}
+	for name, test := range map[string]struct {
+		vip   model.VIP
+		first bool
+	}{
+		"any":                   {model.VIP{}, false},
+		"its port":              {model.VIP{PortID: there.PortID}, true},
+		"another port":          {model.VIP{PortID: "another"}, false},
+		"its address":           {model.VIP{Address: there.Address}, true},
+		"another address":       {model.VIP{Address: "10.9.9.9"}, false},
+		"its other address":     {model.VIP{Address: "fd00::5"}, true},
+		"its address as second": {model.VIP{Additional: []model.AdditionalVIP{{Family: model.IPv6, Address: "fd00::5"}}}, true},
+	} {
+		desired := web(floatingIP(nil), func(lb *model.LoadBalancer) { lb.FlavorID, lb.VIP = "big", test.vip })
+		todo := plan.Diff(desired, observed, plan.Options{Published: true, Replacement: &plan.Replacement{LoadBalancer: desired}})
+		if _, deletes := todo.Steps[0].(plan.DeleteLoadBalancer); deletes != test.first {
+			t.Errorf("%s:\n%s", name, todo)
+		}
+	}
+}
+
 // One in ERROR loses its floating IP with its VIP: the new load balancer gets the same.
 func TestDiff_GivesTheFloatingIPOfALoadBalancerInErrorToTheOneThatTakesItsVIP(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,24 @@ func TestLead_FollowsTruthTable(t *testing.T) {
 	}
 }
 
+// Clients and routes have the address of a port that another client has deleted.
+func TestLead_PrefersThePublishedAddressForANewPort(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		address   string // the desired one
+		published []string
+		prefer    string
+	}{
+		"a new Service": {}, "a deleted port": {"", []string{"10.77.0.5", "10.77.0.6"}, "10.77.0.5"}, "a requested address": {"10.77.0.9", []string{"10.77.0.5"}, ""},
+	} {
+		desired := &model.LoadBalancer{VIP: model.VIP{SubnetID: "s", Address: test.address}}
+		create, is := plan.Lead(desired, model.Observed{}, plan.Options{Addresses: test.published}).Steps[0].(plan.CreateVIP)
+		if !is || create.Prefer != test.prefer || create.LoadBalancer.VIP.Address != test.address {
+			t.Errorf("%s: %+v", name, create)
+		}
+	}
+}
+
 // wantPlan compares the steps of a plan. Nothing is left to do after them.
 func wantPlan(t *testing.T, what string, of func(*model.LoadBalancer, model.Observed, plan.Options) plan.Plan, desired *model.LoadBalancer, have model.Observed, want string) {
 	t.Helper()

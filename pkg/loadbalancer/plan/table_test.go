@@ -343,6 +343,34 @@ func TestDiff_ServesMetricsWithoutPool(t *testing.T) {
 	}
 }
 
+// A floating IP that the Service has not requested is another client's only where it wants none.
+func TestForeignFloatingIP_IsOneThatTheServiceDoesNotWant(t *testing.T) {
+	t.Parallel()
+	foreign, own := &model.FloatingIP{ID: "fip", Address: "203.0.113.7"}, &model.FloatingIP{ID: "fip", Owned: true}
+	for name, test := range map[string]struct {
+		wanted bool
+		lb     model.LoadBalancer
+		given  []string
+		want   bool
+	}{
+		"none":                 {false, model.LoadBalancer{}, nil, false},
+		"another's":            {false, model.LoadBalancer{FloatingIP: foreign}, []string{"203.0.113.8"}, true},
+		"another's, wanted":    {true, model.LoadBalancer{FloatingIP: foreign}, nil, false},
+		"its own":              {false, model.LoadBalancer{FloatingIP: own}, nil, false},
+		"one that it had":      {false, model.LoadBalancer{FloatingIP: foreign}, []string{"203.0.113.7"}, false},
+		"that of the owner":    {false, model.LoadBalancer{FloatingIP: foreign, Shared: &model.Shared{}}, nil, false},
+		"none, but one wanted": {true, model.LoadBalancer{}, nil, false},
+	} {
+		desired := &model.LoadBalancer{}
+		if test.wanted {
+			desired.FloatingIP = &model.FloatingIP{}
+		}
+		if got := plan.ForeignFloatingIP(desired, &test.lb, plan.Options{Given: test.given}); (got != nil) != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestDiff_ShutsClientsOutFirstAndLetsThemInLast looks at where the change of clients
 // stands beside a change of members.
 func TestDiff_ShutsClientsOutFirstAndLetsThemInLast(t *testing.T) {
