@@ -103,6 +103,19 @@ func TestGroups_HaveEachAnnotationOnceInOrder(t *testing.T) {
 	}
 }
 
+// An operator can deny each annotation that a user may set, by either name.
+func TestDenied_AcceptsEachAnnotationOfUsers(t *testing.T) {
+	t.Parallel()
+	for _, a := range annotation.Table() {
+		for _, name := range []string{a.Name, a.Name[strings.Index(a.Name, "/")+1:]} {
+			denied, err := annotation.Denied(name)
+			if own := a.Change == annotation.Written || a.Name == annotation.LoadBalancerID; own != (err != nil) || !own && !slices.Equal(denied, []string{a.Name}) {
+				t.Errorf("%s: %v, error %v", name, denied, err)
+			}
+		}
+	}
+}
+
 // What users write for another cloud, controller or file leads to the annotation that they mean, but not if a Service
 // for several clouds has that as well.
 func TestAliases_AreSuggestedInstead(t *testing.T) {

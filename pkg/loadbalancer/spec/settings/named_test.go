@@ -145,6 +145,8 @@ func TestValidate_RefusesAnnotationsOfAPortThatIsMissingOrNamedTwice(t *testing.
 	}, got); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
+	unknown := fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.Method+".80", "SOURCE_IP_PORT")), fixture.Config())
+	fixture.AssertRefused(t, unknown.For(fixture.Amphora()).Validate(), annotation.Method+".80", `"SOURCE_IP_PORT"`)
 	for kind, want := range map[string]string{"HTTP": "/live", "HTTPS": "/live", "TCP": ""} {
 		s := fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.MonitorPath, "/live"), fixture.Annotated(annotation.MonitorType+".80", kind)), fixture.Config())
 		if got := s.OfPort(fixture.Port(v1.ProtocolTCP, 80)).Monitor.Path; got != want {

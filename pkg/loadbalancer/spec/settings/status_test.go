@@ -117,6 +117,12 @@ func TestParser_ReadsSingleSettingsAsAll(t *testing.T) {
 func TestWithPods_ChangesTheMembersAndBack(t *testing.T) {
 	t.Parallel()
 	s := fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.MemberSubnetID, "m"), fixture.Annotated(annotation.MaxMembers, "3")), fixture.Config())
+	for _, subnets := range [][2]string{{"m", ""}, {"", "d"}, {"m", "d"}, {"", ""}} {
+		m := settings.MemberSettings{SubnetID: subnets[0], DefaultSubnetID: subnets[1]}
+		if m.InNodeSubnets() != (subnets == [2]string{}) {
+			t.Errorf("members in subnets %q are in those of their nodes: %v", subnets, m.InNodeSubnets())
+		}
+	}
 	pods := s.WithPods(true)
 	if !pods.ByPods() || !pods.Members.InNodeSubnets() || pods.Members.Max != 0 {
 		t.Errorf("with pods: %+v", pods.Members)
