@@ -369,7 +369,7 @@ func TestInventory_ReadsGroupsOfAllServicesTogether(t *testing.T) {
 	web, dns := identity("web").SecurityGroup(), identity("dns").SecurityGroup()
 	n := &groupNetwork{
 		groups: []neutron.SecurityGroup{
-			{ID: "b", Name: web.Name, Rules: []neutron.SecurityGroupRule{described("r", 30080, "")}}, {ID: "a", Name: web.Name, Tags: web.Tags},
+			{ID: "b", Name: web.Name, Rules: []neutron.SecurityGroupRule{described("r", 30080, "")}}, {ID: "a", Name: web.Name, Tags: web.Tags}, {ID: "e", Name: web.Name},
 			{ID: "d", Name: dns.Name, Rules: []neutron.SecurityGroupRule{{ID: "e", Direction: "egress"}, {ID: "f", Direction: "egress"}}},
 			{ID: "c", Name: web.Name, Rules: []neutron.SecurityGroupRule{described("r", 30080, "")}, Tags: []string{ownership.ClusterTag("another cluster")}},
 		},
@@ -386,7 +386,7 @@ func TestInventory_ReadsGroupsOfAllServicesTogether(t *testing.T) {
 		return fmt.Sprintf("%s has %d rules, ports %v, before %v", s.GroupID, len(s.Rules), s.Ports, s.Obsolete)
 	}
 	for service, want := range map[string]string{
-		"web": "b has 1 rules, ports [p q], before [a]", "dns": "d has 2 rules, ports [q], before []", "none": " has 0 rules, ports [], before []",
+		"web": "b has 1 rules, ports [p q], before [a e]", "dns": "d has 2 rules, ports [q], before []", "none": " has 0 rules, ports [], before []",
 	} {
 		if got := inherited(service); got != want {
 			t.Errorf("%s: %s, want %s", service, got, want)
