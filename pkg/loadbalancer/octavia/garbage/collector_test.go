@@ -238,7 +238,9 @@ func TestCollector_KeepsTheListenerOfAPoolThatCannotBeRemoved(t *testing.T) {
 	w.look(t)
 	w.look(t)
 	w.assertDeleted(t, "while the pool is refused")
-	if !slices.ContainsFunc(w.events, func(text string) bool { return strings.Contains(text, "it waits for pool p, which could not be removed") }) {
+	if !slices.ContainsFunc(w.events, func(text string) bool {
+		return strings.Contains(text, "it waits for pool p, which could not be removed")
+	}) {
 		t.Errorf("events %q", w.events)
 	}
 	delete(w.fails, "DeletePool")
