@@ -42,13 +42,13 @@ func (c change) makeShared(ctx context.Context) error {
 		return nil // search for it again first
 	}
 	c.shared.mu.Lock()
-	id, stray, duplicates := c.shared.id, c.shared.stray, c.shared.duplicates
+	id, left := c.shared.id, c.shared.remnants
 	c.shared.mu.Unlock()
 	made := change{c.common, &Task{id: c.id, state: &State{GroupID: id}}}
-	if id != "" {
-		return made.tidyShared(ctx, stray, duplicates)
-	}
 	d := c.desired
+	if id != "" {
+		return made.tidyShared(ctx, left, d.Tags)
+	}
 	if err := made.send(ctx, CreateGroup{d.Name, d.Description, d.Tags}); err != nil {
 		c.shared.unset()
 		return err
@@ -57,21 +57,27 @@ func (c change) makeShared(ctx context.Context) error {
 	return nil
 }
 
-// tidyShared deletes the remnants of an interrupted creation.
-func (c change) tidyShared(ctx context.Context, stray []Held, duplicates []string) error {
-	if len(stray) > 0 {
-		if err := c.send(ctx, DeleteRules{Name: c.id.SharedGroup().Name, Rules: stray}); err != nil {
+// tidyShared completes an interrupted creation, and deletes its remnants.
+func (c change) tidyShared(ctx context.Context, left remnants, tags []string) error {
+	name := c.id.SharedGroup().Name
+	if left.untagged {
+		if err := c.send(ctx, TagGroup{Name: name, Tags: tags}); err != nil {
 			return err
 		}
 	}
-	for _, id := range duplicates {
+	if len(left.stray) > 0 {
+		if err := c.send(ctx, DeleteRules{Name: name, Rules: left.stray}); err != nil {
+			return err
+		}
+	}
+	for _, id := range left.duplicates {
 		if err := c.send(ctx, DeleteGroup{ID: id}); err != nil {
 			return err
 		}
 	}
 	c.shared.mu.Lock()
 	defer c.shared.mu.Unlock()
-	c.shared.stray, c.shared.duplicates = nil, nil
+	c.shared.remnants = remnants{}
 	return nil
 }
 

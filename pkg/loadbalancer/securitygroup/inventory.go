@@ -47,7 +47,7 @@ func (i *inventory) inherited(ctx context.Context, id ownership.Identity) (*Stat
 			s.Obsolete = append(s.Obsolete, group.ID)
 			continue
 		}
-		s.GroupID, s.Rules, s.Ports = group.ID, heldRules(group.Rules), all.ports[group.ID]
+		s.GroupID, s.Rules, s.Ports, s.Untagged = group.ID, heldRules(group.Rules), all.ports[group.ID], untagged(group)
 	}
 	return s, nil
 }

@@ -313,14 +313,19 @@ func TestGroups_ResumeInterruptedCreation(t *testing.T) {
 		"it has a rule about egress": {fault: faults.Rule{Method: http.MethodDelete, Route: rulesRoute + "/{id}", Status: http.StatusForbidden}, fails: true},
 		"it has no rules":            {fault: faults.Rule{Method: http.MethodPost, Route: rulesRoute, Status: http.StatusForbidden}, fails: true},
 	} {
-		for _, mode := range []string{securitygroup.PerService, securitygroup.Shared} {
-			t.Run(mode+", "+name, func(t *testing.T) {
+		for _, start := range []struct {
+			mode   string
+			before bool // an earlier process may have served the Service
+		}{{securitygroup.PerService, false}, {securitygroup.PerService, true}, {securitygroup.Shared, false}, {securitygroup.Shared, true}} {
+			t.Run(fmt.Sprint(start, ", ", name), func(t *testing.T) {
 				t.Parallel()
+				mode := start.mode
 				env := newEnvironment(t, mode, &network{})
 				fault := c.fault
 				fault.Count, fault.Worded = 1, true
 				env.Cloud.Faults.Add(fault)
 				r := env.request(mode, "web", 30080)
+				r.Before = start.before
 				err := env.round(r)
 				if fails := c.fails || mode == securitygroup.Shared; (err != nil) != fails {
 					t.Fatalf("error %v", err)
@@ -330,8 +335,12 @@ func TestGroups_ResumeInterruptedCreation(t *testing.T) {
 				if rules := env.opens(groupOf(mode, "web")); len(rules) != 1 || !strings.Contains(rules[0], "ingress IPv4 tcp 30080-30080") {
 					t.Errorf("rules %v", rules)
 				}
-				if tags := env.only(groupOf(mode, "web")).Tags; mode == securitygroup.PerService && !slices.Equal(tags, id("web").SecurityGroup().Tags) {
-					t.Errorf("tags %v", tags)
+				want := id("web").SecurityGroup().Tags
+				if mode == securitygroup.Shared {
+					want = id("web").SharedGroup().Tags
+				}
+				if tags := env.only(groupOf(mode, "web")).Tags; !slices.Equal(tags, want) {
+					t.Errorf("tags %v, want %v", tags, want)
 				}
 				creations := env.Cloud.RequestLog.Count(http.MethodPost, groupsRoute)
 				if env.writes(); creations != 1 {

@@ -78,7 +78,7 @@ func (g *Groups) readOwn(ctx context.Context, found []neutron.SecurityGroup, s *
 		s.Obsolete = append(s.Obsolete, second.ID)
 	}
 	s.GroupID, s.Rules = found[0].ID, heldRules(found[0].Rules)
-	s.Untagged = len(found[0].Tags) == 0 && ingress(found[0]) == 0 // groups of cloud-provider-openstack have no tags, but rules
+	s.Untagged = untagged(found[0])
 	var err error
 	s.Ports, err = portsUsing(ctx, g.neutron, g.facts, s.GroupID)
 	return err
@@ -102,6 +102,10 @@ func owned(all []neutron.SecurityGroup, id ownership.Identity) []neutron.Securit
 	})
 	return ours
 }
+
+// untagged reports whether the creation of a Service's group was interrupted before it had tags: groups of
+// cloud-provider-openstack have none either, but rules.
+func untagged(group neutron.SecurityGroup) bool { return len(group.Tags) == 0 && ingress(group) == 0 }
 
 // ingress returns the number of ingress rules: a group of an interrupted creation has none.
 func ingress(group neutron.SecurityGroup) int {

@@ -29,16 +29,25 @@ type sharedGroup struct {
 	// known is set after the group was read; id is empty if there is no group.
 	known bool
 	id    string
-	// stray are the default rules of the creation that must be deleted; duplicates are further
-	// groups of the name, because the answer to a creation was lost.
-	stray      []Held
-	duplicates []string
+	remnants
 	// ports are the ports that use it, sorted.
 	ports []string
 	// rules are those of each Service, by description, as last read.
 	rules map[string][]Held
 	read  time.Time
 }
+
+// remnants are left by a creation of the shared group that was interrupted, or got no answer.
+type remnants struct {
+	// untagged is set if the group lacks its tags.
+	untagged bool
+	// stray are the default rules of the creation that must be deleted.
+	stray []Held
+	// duplicates are further groups of the name.
+	duplicates []string
+}
+
+func (r remnants) none() bool { return !r.untagged && len(r.stray)+len(r.duplicates) == 0 }
 
 // The shares of the group that are held.
 const (
@@ -85,6 +94,7 @@ func (s *sharedGroup) find(ctx context.Context, id ownership.Identity) error {
 	s.set(found[0].ID, using)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.untagged = len(found[0].Tags) == 0
 	for _, second := range found[1:] {
 		s.duplicates = append(s.duplicates, second.ID)
 	}
@@ -121,7 +131,7 @@ func (s *sharedGroup) found() bool {
 func (s *sharedGroup) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known && s.id != "" && len(s.stray)+len(s.duplicates) == 0
+	return s.known && s.id != "" && s.none()
 }
 
 // snapshot returns the ID and the ports.
@@ -136,7 +146,7 @@ func (s *sharedGroup) set(id string, ports []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.Sort(ports)
-	s.known, s.id, s.ports, s.stray, s.duplicates, s.rules = true, id, ports, nil, nil, nil
+	s.known, s.id, s.ports, s.remnants, s.rules = true, id, ports, remnants{}, nil
 }
 
 // unset makes the next call read the group again.
