@@ -102,11 +102,11 @@ const none = "there is no such annotation"
 
 func meant(name string) string { return fmt.Sprintf("%s: did you mean %q?", none, name) }
 
-// sameStart reports whether two names begin with the same word, or with one that is spelled
-// similarly: other clouds begin theirs with their own.
-func sameStart(a, b string) bool {
-	wordA, _, _ := strings.Cut(a, "-")
-	wordB, _, _ := strings.Cut(b, "-")
-	_, near := config.Nearest(wordA, []string{wordB})
-	return near
+// sameStart reports whether a name begins with the word that a known one begins with, or with one that is spelled
+// similarly: other clouds begin theirs with their own. The hyphen after the word may be missing.
+func sameStart(name, known string) bool {
+	first, _, _ := strings.Cut(name, "-")
+	word, _, _ := strings.Cut(known, "-")
+	_, near := config.Nearest(first, []string{word})
+	return near || strings.HasPrefix(first, word)
 }
