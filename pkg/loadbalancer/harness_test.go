@@ -95,7 +95,7 @@ type environmentOptions struct {
 	simulator simulator.Options
 	// keys are lines of [LoadBalancer].
 	keys map[string]string
-	// hold is how long a call may occupy its worker, workers the number of workers.
+	// hold is how long a call may occupy its worker, a minute if it is 0; workers is the number of workers.
 	hold    time.Duration
 	workers int
 	// patience is the time limit of a round, 2 minutes if it is 0.
@@ -216,7 +216,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Clock:     env.clock,
 		Timing:    env.timing,
 		Patience:  cmp.Or(env.options.patience, 2*time.Minute),
-		Hold:      env.options.hold,
+		Hold:      cmp.Or(env.options.hold, time.Minute), // the machine may be busy
 		Workers:   env.options.workers,
 		Newest:    env.options.newest,
 		Endpoints: env.options.endpoints.source(),

@@ -57,7 +57,7 @@ const slowSpeed = 40
 
 // StartSlowSimulator starts a simulator with an OpenStack on a machine that has much else to
 // do: each POST takes 12 to 34 seconds, load balancers of a project are made one after
-// another in a minute each, so that many take longer than a standstill, and ovn takes a second
+// another in two minutes each, so that many take longer than a standstill, and ovn takes a second
 // for each member of a batch. Its time, and the patience that the real one gets, pass faster by
 // the same factor.
 func StartSlowSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, error) {
@@ -66,7 +66,7 @@ func StartSlowSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, 
 	return startSimulator(ctx, simulator.Options{
 		Speed: slowSpeed,
 		Delays: map[string]octavia.Delays{
-			"": {Create: time.Minute, Update: 2 * time.Second, Delete: 2 * time.Second, Members: time.Second},
+			"": {Create: 2 * time.Minute, Update: 2 * time.Second, Delete: 2 * time.Second, Members: time.Second},
 		},
 		VIPPortDelay: least, ProjectLockTimeout: time.Hour,
 		Latencies: []faults.Latency{
