@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// Which refusals have another plan, at the first and at the second time in a round, and what is known of the provider
+// Refusals that have another plan, at the first and at the second time in a round, and the knowledge of the provider
 // in all rounds after them.
 func TestDowngrade_AvoidsTheFeatureThatWasRefused(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// Members of an unknown origin are told apart by port, name and address: the controller before may have had nodes.
+// Port, name and address distinguish members of an unknown origin: the controller before may have had nodes.
 func TestHasPods_TellsPodsFromNodes(t *testing.T) {
 	t.Parallel()
 	member := func(name, address string, port int) model.Member {

@@ -128,7 +128,7 @@ func TestLimits_AreReadFromTheMarkOfEverySelection(t *testing.T) {
 	}
 }
 
-// Whatever a load balancer has: after a request, the same request changes nothing, and none resets only what was requested.
+// For any load balancer: after a request, the same request changes nothing, and none resets only the requested settings.
 func TestLimitChanges_EndWithTheirRequest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 1))

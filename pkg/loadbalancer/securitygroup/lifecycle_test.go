@@ -260,7 +260,7 @@ func TestRemove_DeletesOnlyTheObjectsOfTheService(t *testing.T) {
 	})
 }
 
-// A Service that is created again under its name has another UID: what is known of the old one is of no use.
+// A Service that is created again under its name has another UID: the knowledge of the old one is of no use.
 func TestRemove_ForgetsTheService(t *testing.T) {
 	t.Parallel()
 	eachMode(t, func(t *testing.T, mode string) {

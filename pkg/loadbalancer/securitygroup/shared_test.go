@@ -344,7 +344,7 @@ func TestEntries_AreAtRestBetweenRounds(t *testing.T) {
 	}
 	known.GroupID = "changed"
 	if again := e.known("uid"); again.GroupID != "g" {
-		t.Error("a round changes what is recorded without recording it")
+		t.Error("a round changes recorded state without recording it")
 	}
 	e.keep("uid", State{}, true)
 	rests("without a group", false)

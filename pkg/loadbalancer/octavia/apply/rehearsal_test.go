@@ -100,7 +100,7 @@ func TestRehearsal_PredictsEachStepWithoutAWrite(t *testing.T) {
 	}
 }
 
-// The cloud still has a load balancer whose deletion is only rehearsed: it is not deleted again in the same round.
+// After the rehearsal of a deletion the cloud still has the load balancer: it is not deleted again in the same round.
 func TestRehearsal_DoesNothingForALoadBalancerThatItHasDeleted(t *testing.T) {
 	t.Parallel()
 	_, applier := newLedger(t)

@@ -320,7 +320,7 @@ func TestCollector_ReadsPoolsOnlyOfChangedLoadBalancersWithGarbage(t *testing.T)
 	}
 }
 
-// Port forwardings serve the Service that has published their address, whoever has created the floating IP.
+// Port forwardings serve the Service that has published their address, even if another one created the floating IP.
 func TestCollector_LeavesForwardedAddressesToTheirServices(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string][]string{"f": nil, "g": {"FloatingIP f"}} {
@@ -333,7 +333,7 @@ func TestCollector_LeavesForwardedAddressesToTheirServices(t *testing.T) {
 	}
 }
 
-// What somebody uses is left alone, and not even reported.
+// Objects in use are left alone, and not even reported.
 func TestCollector_LeavesAloneWhatOthersUse(t *testing.T) {
 	t.Parallel()
 	web := who("web", 1)

@@ -240,7 +240,7 @@ func TestRun_LeavesFloatingIPsWithForwardingsOfOthers(t *testing.T) {
 	}
 }
 
-// The command tells from its exit code what is left to do.
+// The exit code of the command depends on the remaining work.
 func TestReport_ExitCodeIsThatOfTheWorstResult(t *testing.T) {
 	t.Parallel()
 	found, failed, removed := garbage.Item{State: garbage.Found}, garbage.Item{State: garbage.Failed}, garbage.Item{State: garbage.Removed}

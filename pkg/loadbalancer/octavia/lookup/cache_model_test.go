@@ -53,7 +53,7 @@ func TestCache_IsAMapWhichForgets(t *testing.T) {
 				c.forget(key)
 				delete(model, key)
 			case 4:
-				if !valid(key) { // what has expired may be there still
+				if !valid(key) { // an expired value may still exist
 					continue
 				}
 				than := time.Duration(random.IntN(11)) * time.Second

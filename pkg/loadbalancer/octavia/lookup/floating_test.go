@@ -80,7 +80,7 @@ func TestGather_ChoosesAmongExternalNetworks(t *testing.T) {
 			t.Errorf("%s: network %q, error %v, want %q", name, facts.FloatingNetworkID, err, test.want)
 		}
 		if (facts.Chosen != "") != test.chosen || test.chosen && !strings.Contains(facts.Chosen, "using the first, "+test.want) {
-			t.Errorf("%s: told %q", name, facts.Chosen)
+			t.Errorf("%s: reported %q", name, facts.Chosen)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestGather_PrefersNodeSubnetWithGateway(t *testing.T) {
 		reader, _ := cloud.reader()
 		facts, err := reader.Gather(t.Context(), inSettings(test.change), backends, driver.Of("amphora", newest), nil)
 		if err != nil || facts.VIPSubnetID != test.want || !strings.Contains(facts.ChosenSubnet, test.told) || !strings.Contains(facts.ChosenSubnet, "(in: 1, lonely: 2)") {
-			t.Errorf("%s: subnet %q, told %q, error %v, want %q", name, facts.VIPSubnetID, facts.ChosenSubnet, err, test.want)
+			t.Errorf("%s: subnet %q, reported %q, error %v, want %q", name, facts.VIPSubnetID, facts.ChosenSubnet, err, test.want)
 		}
 	}
 }

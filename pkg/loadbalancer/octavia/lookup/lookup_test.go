@@ -129,7 +129,7 @@ func TestGather_PutsVIPInSubnetOfMostNodesAndReportsIt(t *testing.T) {
 		}
 		told := known.ChosenSubnet
 		if (told != "") != (n > 1) || n > 1 && (!strings.Contains(told, "in 2 subnets") || !strings.Contains(told, other.ID) || !strings.Contains(told, "loadbalancer.openstack.org/subnet-id")) {
-			t.Errorf("of %d nodes: told %q", n, told)
+			t.Errorf("of %d nodes: reported %q", n, told)
 		}
 	}
 

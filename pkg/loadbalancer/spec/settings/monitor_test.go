@@ -290,7 +290,7 @@ func TestUnused_ReportsSessionAffinityWithoutEffect(t *testing.T) {
 			}
 		}
 		if !strings.HasPrefix(told, test.told) || told != "" && test.told == "" {
-			t.Errorf("%s: told %q, want %q", what, told, test.told)
+			t.Errorf("%s: reported %q, want %q", what, told, test.told)
 		}
 	}
 }
