@@ -98,9 +98,8 @@ func losesPort(err error) bool {
 
 // find looks for the load balancer of a creation without an answer.
 func (c *creation) find(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
-	cause := c.lost.cause
 	var made octavia.LoadBalancer
-	err := c.lost.find(ctx, c.Applier, func(ctx context.Context) (bool, error) {
+	found, err := c.lost.find(ctx, c.Applier, func(ctx context.Context) (bool, error) {
 		found, err := c.Observer.Claimed(ctx, c.id)
 		at := slices.IndexFunc(found, func(lb octavia.LoadBalancer) bool {
 			known := c.observed.LoadBalancer
@@ -112,18 +111,20 @@ func (c *creation) find(ctx context.Context, s plan.CreateLoadBalancer) (*model.
 		return at >= 0, err
 	})
 	switch {
-	case err == nil:
+	case err != nil:
+		return nil, err
+	case found:
 		return c.Observer.Contents(ctx, c.id, made)
-	case err == cause && len(s.LoadBalancer.Listeners) > 0: //nolint:errorlint // not one that contains it
-		return nil, &FullCreateError{s, cause}
+	case len(s.LoadBalancer.Listeners) > 0:
+		return nil, &FullCreateError{s, c.lost.cause}
 	}
-	return nil, err
+	return nil, c.lost.cause
 }
 
 // find looks, a few times, for the result of a creation without an answer: the service may still work on it.
 // If there is none, the creation has probably failed; the next attempt looks again before it sends another. If the
-// service itself reports the failure, one look is enough, and the error is that report.
-func (l *lostCreation) find(ctx context.Context, a *Applier, look func(context.Context) (bool, error)) error {
+// service itself reports the failure in l.cause, one look is enough, and find returns false without an error.
+func (l *lostCreation) find(ctx context.Context, a *Applier, look func(context.Context) (bool, error)) (bool, error) {
 	looks, cause := 3, l.cause
 	if apierror.IsCrash(cause) {
 		looks = 1
@@ -131,21 +132,21 @@ func (l *lostCreation) find(ctx context.Context, a *Applier, look func(context.C
 	for ; l.looks < looks; l.looks++ {
 		err := async.Sleep(ctx, a.Clock, telemetry.Octavia, "lost creation", a.Drivers.Timing("").LostCreateRetry<<l.looks)
 		if async.IsWaiting(err) {
-			return err
+			return false, err
 		}
 		if err != nil {
-			return &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
+			return false, &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
 		}
 		found, err := look(ctx)
 		if err != nil {
-			return &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
+			return false, &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
 		}
 		if found {
-			return nil
+			return true, nil
 		}
 	}
 	if apierror.IsCrash(cause) {
-		return cause
+		return false, nil
 	}
-	return &UnsureCreationError{fmt.Errorf("%w: %w", cause, errNotFoundYet)}
+	return false, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errNotFoundYet)}
 }

@@ -62,13 +62,17 @@ func (v *vips) create(ctx context.Context, s plan.CreateVIP) (created string, er
 		}
 	}
 	if v.lost != nil {
-		err = v.lost.find(ctx, v.Applier, func(ctx context.Context) (bool, error) {
-			found, err := v.VIPs.Find(ctx, v.id)
-			if len(found) > 0 {
-				made = found[0]
+		var found bool
+		found, err = v.lost.find(ctx, v.Applier, func(ctx context.Context) (bool, error) {
+			ports, err := v.VIPs.Find(ctx, v.id)
+			if len(ports) > 0 {
+				made = ports[0]
 			}
-			return len(found) > 0, err
+			return len(ports) > 0, err
 		})
+		if err == nil && !found {
+			err = v.lost.cause
+		}
 	}
 	if err != nil {
 		return "", err
