@@ -80,7 +80,10 @@ func (g gathering) vipNetwork(ctx context.Context) (id, why string, err error) {
 func (g gathering) vipsIn(ctx context.Context, network string) (vips []model.AdditionalVIP, why string, err error) {
 	s, facts := g.s, g.facts
 	families := facts.VIPFamilies
-	for _, id := range s.VIP.AdditionalSubnetIDs {
+	for i, id := range s.VIP.AdditionalSubnetIDs {
+		if slices.Contains(s.VIP.AdditionalSubnetIDs[:i], id) {
+			return nil, "", &Error{Message: fmt.Sprintf("%s: subnet %s occurs twice: each VIP needs a subnet of its own", annotation.AdditionalSubnets, id)}
+		}
 		subnet, err := g.namedVIPSubnet(ctx, id, network)
 		if err != nil {
 			return nil, "", err

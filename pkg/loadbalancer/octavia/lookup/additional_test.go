@@ -69,6 +69,7 @@ func TestGather_PlacesFurtherVIPsInTheNetworkOfTheFirst(t *testing.T) {
 		"named, of neither family":   {settings: []func(*settings.Settings){inSubnet("a4"), beside("a6")}, refused: "subnet a6 is IPv6, which is not among"},
 		"named, of another network":  {settings: []func(*settings.Settings){inSubnet("a4"), prefer, beside("o6")}, refused: "subnet o6 is in network other, and the first VIP in network net"},
 		"named, that of the first":   {settings: []func(*settings.Settings){inSubnet("a4"), prefer, beside("a4")}, refused: "each VIP needs a subnet of its own"},
+		"named twice":                {settings: []func(*settings.Settings){inSubnet("a4"), prefer, beside("b4", "c6", "b4")}, refused: "subnet b4 occurs twice"},
 		"named, unknown":             {settings: []func(*settings.Settings){inSubnet("a4"), prefer, beside("gone")}, refused: "there is no subnet gone"},
 		"first of IPv6":              {settings: []func(*settings.Settings){inSubnet("a6"), prefer}, first: v1.IPv6Protocol, want: []model.AdditionalVIP{{Family: model.IPv4, SubnetID: "a4"}}},
 		"first of IPv6 on ovn":       {settings: []func(*settings.Settings){inSubnet("a6"), prefer}, provider: "ovn", one: "only the first VIP can have the floating IP"},
