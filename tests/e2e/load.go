@@ -24,6 +24,9 @@ func (s *scene) bears(protocol corev1.Protocol) bool {
 	return s.carries(protocol) && !s.Cloud.FragileTracking()
 }
 
+// bearsAny reports whether the cloud bears TCP or UDP.
+func (s *scene) bearsAny() bool { return s.bears(corev1.ProtocolTCP) || s.bears(corev1.ProtocolUDP) }
+
 // load starts so many clients for each protocol that the cloud bears.
 func (s *scene) load(what string, client cluster.Client, address string, clients int) *load {
 	s.Helper()
@@ -51,6 +54,10 @@ func withPorts(client cluster.Client) cluster.Client {
 // stop ends the load after at least so many connections of each protocol, and returns those that failed.
 func (l *load) stop(least int) (failed []cluster.Failure) {
 	l.s.Helper()
+	if !l.s.bearsAny() {
+		l.s.report("%s: nothing was sent, since the cloud does not bear traffic", l.what)
+		return nil
+	}
 	for _, hammers := range [][]*cluster.Hammer{l.tcp, l.udp} {
 		l.s.eventually("connections", func(context.Context) error {
 			if n := requests(hammers); len(hammers) > 0 && n < least {

@@ -85,6 +85,9 @@ func (s *scene) onlyCut(what string, moves int, failures []cluster.Failure) {
 			s.Errorf("%s: %v, after %d others like it", what, failure, cut-1)
 		}
 	}
+	if !s.bearsAny() {
+		return
+	}
 	s.report("%s: %d removals cut %d established connections or flows", what, moves, cut)
 }
 
