@@ -68,7 +68,7 @@ func (c *Candidates) watched(ctx context.Context, svc *v1.Service, s *settings.S
 }
 
 // choose returns the nodes that become members of a Service, and sets the range of their addresses in its
-// settings. The error is that of the read of the range, or of members.Select.
+// settings. The error is that of the read of the range, or of members.Selector.
 func (c *Candidates) choose(ctx context.Context, s *settings.Settings, nodes []*v1.Node) (*members.Set, error) {
 	if err := c.locate(ctx, s); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func FuzzNodes(f *testing.F) {
 		}
 		var backends []members.Backend
 		var err error
-		hostile.Bounded(t, len(names)+len(addresses), func() { backends, _, err = members.Select(s, nodes) })
+		hostile.Bounded(t, len(names)+len(addresses), func() { backends, _, err = selected(s, nodes) })
 		if (err == nil) != (len(backends) > 0) {
 			t.Errorf("%d backends, %v", len(backends), err)
 		}

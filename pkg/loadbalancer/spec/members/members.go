@@ -21,17 +21,11 @@ type Backend struct {
 	Older []*v1.Node
 }
 
-// Select returns the nodes that become members, sorted by name, each with its address of the
-// Service's family and preferably in the range of the settings, and the names of nodes without such an address. Of several nodes with the same
-// address it returns the newest: the others are remnants of deleted servers. The result is empty if
-// a user or operator requests that, and an error if no node remains for another reason: see
-// Standing.
-func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
-	backends, without, err = selectAll(s, nodes)
-	return subset(backends, s.Members.Max, s.Members.Seed), without, err
-}
-
-// selectAll is Select without the maximum number of members.
+// selectAll returns all nodes that can be members, sorted by name, each with its address of the
+// Service's family and preferably in the range of the settings, and the names of nodes without such an
+// address. Of several nodes with the same address it returns the newest: the others are remnants of
+// deleted servers. The result is empty if a user or operator requests that, and an error if no node
+// remains for another reason: see Standing.
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected, _, standing := candidates(s, nodes)
 	backends, without = addressed(s.Family, s.Members.Within[s.Family], selected)

@@ -10,8 +10,15 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
+
+// selected selects the members of a Service.
+func selected(s *settings.Settings, nodes []*v1.Node) (backends []members.Backend, without []string, err error) {
+	set, err := new(members.Selector).Select(s, nodes)
+	return set.Backends, set.Without, err
+}
 
 // addresses returns the backends as name=address.
 func addresses(backends []members.Backend) (all []string) {
@@ -82,7 +89,7 @@ func TestSelect_ReturnsNodesByAddressOfFamily(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			backends, without, err := members.Select(fixture.Settings(t, test.svc, fixture.Config()), test.nodes)
+			backends, without, err := selected(fixture.Settings(t, test.svc, fixture.Config()), test.nodes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +118,7 @@ func TestSelect_FailsWithoutBackend(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			backends, _, err := members.Select(fixture.Settings(t, test.svc, fixture.Config()), test.nodes)
+			backends, _, err := selected(fixture.Settings(t, test.svc, fixture.Config()), test.nodes)
 			if len(backends) > 0 || err == nil || err.Error() != test.want {
 				t.Errorf("backends %v, error %v, want %q", addresses(backends), err, test.want)
 			}
@@ -122,7 +129,7 @@ func TestSelect_FailsWithoutBackend(t *testing.T) {
 func TestSelect_LeavesItsArgumentUnchanged(t *testing.T) {
 	t.Parallel()
 	nodes := []*v1.Node{fixture.Node("b", "10.0.0.2"), fixture.Node("a", "10.0.0.1")}
-	if _, _, err := members.Select(fixture.Settings(t, fixture.Service(), fixture.Config()), nodes); err != nil {
+	if _, _, err := selected(fixture.Settings(t, fixture.Service(), fixture.Config()), nodes); err != nil {
 		t.Fatal(err)
 	}
 	if nodes[0].Name != "b" {
@@ -147,7 +154,7 @@ func TestSelect_TakesTheNewestNodeOfAnAddress(t *testing.T) {
 		{[]*v1.Node{aged("b", "10.0.0.1", 1), aged("a", "10.0.0.1", 1)}, []string{"a=10.0.0.1"}},
 	} {
 		s := fixture.Settings(t, fixture.Service(), fixture.Config())
-		got, _, err := members.Select(s, test.nodes)
+		got, _, err := selected(s, test.nodes)
 		if diff := cmp.Diff(test.want, addresses(got)); diff != "" || err != nil {
 			t.Errorf("error %v, - want, + got:\n%s", err, diff)
 		}

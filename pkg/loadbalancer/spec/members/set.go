@@ -52,8 +52,8 @@ func hosts(backends []Backend) *model.Hosts {
 	return model.HostsOf(list...)
 }
 
-// Selector is Select for consecutive Services with the same nodes: it caches the selections. It is
-// safe for concurrent use.
+// Selector selects the nodes that become members. It caches the selections for consecutive Services
+// with the same nodes. It is safe for concurrent use.
 type Selector struct {
 	mu    sync.Mutex
 	nodes []*v1.Node
@@ -76,7 +76,8 @@ type selected struct {
 const maxSelections = 64
 
 // Select returns the nodes that become members or, if the members may follow endpoints, all that can
-// be: see Follow. nodes must not be modified afterwards. The error is that of the function Select.
+// be: see Follow. nodes must not be modified afterwards. There is an error if no node remains, unless a
+// user or operator requests that: see Standing.
 func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	all, err := c.all(s, nodes)
 	if err != nil || s.MayFollowEndpoints() || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {

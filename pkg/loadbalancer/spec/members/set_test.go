@@ -33,7 +33,7 @@ func TestSelector_SelectsOnceForAllServicesAlike(t *testing.T) {
 	}
 }
 
-func TestSelector_SelectsAsSelectDoes(t *testing.T) {
+func TestSelector_SelectsAgainAsTheFirstTime(t *testing.T) {
 	t.Parallel()
 	nodes := zoned(20, 3)
 	without := fixture.Node("without")
@@ -51,7 +51,7 @@ func TestSelector_SelectsAsSelectDoes(t *testing.T) {
 		{fixture.Service(), nil},
 	} {
 		s := fixture.Settings(t, test.svc, fixture.Config())
-		want, without, wantErr := members.Select(s, test.nodes)
+		want, without, wantErr := selected(s, test.nodes)
 		for range 2 {
 			got, err := selector.Select(s, test.nodes)
 			if cmp.Diff(err, wantErr, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) || a.Error() == b.Error() })) != "" {

@@ -32,7 +32,7 @@ func zoned(n, zones int) (nodes []*v1.Node) {
 func picked(t *testing.T, uid string, most int, nodes []*v1.Node) (names []string) {
 	t.Helper()
 	svc := fixture.Service(fixture.Annotated(annotation.MaxMembers, fmt.Sprint(most)), func(svc *v1.Service) { svc.UID = types.UID(uid) })
-	backends, _, err := members.Select(fixture.Settings(t, svc, fixture.Config()), nodes)
+	backends, _, err := selected(fixture.Settings(t, svc, fixture.Config()), nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -314,8 +314,8 @@ func TestParse_PrefersNodeSelectorOfAnnotationToSection(t *testing.T) {
 		n := fixture.Node("n", "10.0.0.1")
 		n.Labels = edge
 		s := fixture.Settings(t, svc, fixture.Config(func(c *config.LoadBalancer) { c.NodeSelector = test.section }))
-		backends, _, _ := members.Select(s, []*v1.Node{n})
-		if got := len(backends) == 1; got != test.want {
+		selected, _ := new(members.Selector).Select(s, []*v1.Node{n})
+		if got := len(selected.Backends) == 1; got != test.want {
 			t.Errorf("section %q, annotation %v: selected %v", test.section, test.annotation, got)
 		}
 	}
