@@ -110,9 +110,6 @@ func (s Setting) SectionName() string {
 	return name
 }
 
-// Place returns the place by which problems and warnings refer to the setting.
-func (s Setting) Place() string { return string(s.place) }
-
 // settingsOf returns all keys with their values and origins.
 func settingsOf(config *Config, from origins) []Setting {
 	var all []Setting

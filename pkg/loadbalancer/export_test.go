@@ -19,6 +19,10 @@ func (r *Reconciler) Known() (services int) {
 	return services
 }
 
+// Actors returns the number of Services with a running round, and of those with a result that no
+// call has returned yet.
+func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }
+
 // AwaitReads returns when no snapshot is being taken. A snapshot continues after its callers have
 // left.
 func (r *Reconciler) AwaitReads() { r.engine().Cloud.Project.Wait() }

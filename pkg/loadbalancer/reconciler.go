@@ -168,10 +168,6 @@ func (r *Reconciler) DropAllBut(live map[types.UID]bool) {
 	}
 }
 
-// Actors returns the number of Services with a running round, and of those with a result that no
-// call has returned yet.
-func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }
-
 // Ensure brings the load balancer to the Service's desired state, and returns the status to
 // publish. If the settings are impossible, the error names the field, before the first write; if
 // the Service keeps its load balancer meanwhile, there is a status, too. If Options.Hold ends

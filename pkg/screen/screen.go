@@ -99,9 +99,6 @@ func (s *Screen) Clear() {
 	}
 }
 
-// Moves reports whether lines can be overwritten.
-func (s *Screen) Moves() bool { return s.moves }
-
 // Cell is a piece of a line.
 type Cell struct {
 	Text  string

@@ -36,10 +36,6 @@ func IsNoAddress(err error) bool {
 // IsForwarded reports whether a floating IP has port forwardings, and so can be neither deleted nor associated.
 func IsForwarded(err error) bool { return NeutronType(err) == "FipInUseByPortForwarding" }
 
-// IsPortBound reports whether a port cannot be the target of a port forwarding because it has a floating IP of its
-// own.
-func IsPortBound(err error) bool { return NeutronType(err) == "PortHasBindingFloatingIP" }
-
 // IsStale reports whether an object was changed after it was read (412).
 func IsStale(err error) bool { return StatusCode(err) == http.StatusPreconditionFailed }
 
