@@ -208,7 +208,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		Identity: in.ID,
 		Digests:  written.Digests,
 		LoadBalancer: state.LoadBalancer{
-			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
+			ID: lb.ID, Provider: lb.Provider, VIPSubnetID: lb.VIPSubnetID,
 			FloatingIPID: written.FloatingIPID, Weighed: written.Weighed, Named: settings.LoadBalancer.ID, Share: settings.LoadBalancer.Share,
 			Adopted: in.ID.Claim(lb.Tags, lb.Description) != ownership.Ours,
 		},

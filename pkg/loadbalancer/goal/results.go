@@ -32,7 +32,7 @@ func (s *results) remember(in Inputs, r Round, addresses []string, named string,
 		Digests:  state.Digests{Full: r.Want.digestFor(in), Nodeless: nodeless(r.Want, lb, in.Settings)},
 		Address:  addresses[0], MoreAddresses: addresses[1:],
 		LoadBalancer: state.LoadBalancer{
-			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named, Share: in.Settings.LoadBalancer.Share,
+			ID: lb.ID, Provider: lb.Provider, Named: named, Share: in.Settings.LoadBalancer.Share,
 			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Pods: r.Want.Followed.Pods,
 			Weighed: in.Settings.Members.Drains(), Duplicates: idsOf(r.Have.Duplicates),
 		},

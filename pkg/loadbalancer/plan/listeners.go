@@ -111,7 +111,7 @@ func (d *differ) dropListeners() {
 			continue
 		}
 		d.dropMonitor(poolFor(*have), have.Pool)
-		d.add(DeleteListener{have.ID, have.Name, have.Key()})
+		d.add(DeleteListener{have.ID, have.Key()})
 		if have.Pool.ID != "" {
 			d.add(DeletePool{have.Pool.ID, have.Pool.Name})
 		}
@@ -214,7 +214,7 @@ func (d *differ) replaceListeners() {
 		if c.sameListener() {
 			continue
 		}
-		d.add(DeleteListener{c.have.ID, c.have.Name, c.have.Key()})
+		d.add(DeleteListener{c.have.ID, c.have.Key()})
 		want := *c.want
 		if c.samePool() {
 			want.Pool.ID = c.have.Pool.ID

@@ -232,8 +232,8 @@ type (
 
 	// DeleteListener deletes a listener and leaves its pool.
 	DeleteListener struct {
-		ID, Name string
-		Key      model.ListenerKey
+		ID  string
+		Key model.ListenerKey
 	}
 
 	// CreatePool creates an empty pool for the listener of that key.

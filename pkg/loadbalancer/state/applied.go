@@ -50,7 +50,6 @@ type Digests struct {
 // LoadBalancer identifies the load balancer of a Service and its related objects.
 type LoadBalancer struct {
 	ID, Provider string
-	VIPPortID    string
 	VIPSubnetID  string // known only after a restart
 	// VIPs are the VIPs if there are several; known only after a restart.
 	VIPs         model.VIP

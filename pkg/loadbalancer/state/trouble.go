@@ -7,8 +7,7 @@ import "time"
 type Trouble struct {
 	// Key identifies the trouble.
 	Key string
-	// Since is the time of the first of these rounds in this process, Times their number.
-	Since time.Time
+	// Times is the number of these rounds in this process.
 	Times int
 	// Text is the report of the first round, with its request ID, so that repeated events are
 	// equal.
@@ -18,7 +17,7 @@ type Trouble struct {
 // Meet records the trouble of a round at a time. Text returns the report of a new one.
 func (t *Trouble) Meet(key string, now time.Time, text func(since time.Time) string) {
 	if t.Key != key {
-		*t = Trouble{Key: key, Since: now, Text: text(now)}
+		*t = Trouble{Key: key, Text: text(now)}
 	}
 	t.Times++
 }

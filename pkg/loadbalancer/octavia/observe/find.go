@@ -17,8 +17,8 @@ import (
 // shared, or that ownership of the one at its address is not proven. The load balancer is not
 // changed.
 type NotOursError struct {
-	// ID and Name are empty if the Service does not name it.
-	ID, Name, Why string
+	// ID is empty if the Service does not name it.
+	ID, Why string
 }
 
 // Error implements error.
@@ -249,11 +249,11 @@ func (s search) relate(ctx context.Context, lb octavia.LoadBalancer, p proof) (o
 	case unclaimed && served:
 		return adopted(id, lb), nil
 	case unclaimed && named:
-		return id, &NotOursError{lb.ID, lb.Name, "nothing proves it; " + nameIt}
+		return id, &NotOursError{lb.ID, "nothing proves it; " + nameIt}
 	case unclaimed:
-		return id, &NotOursError{lb.ID, lb.Name, "it was created for a Service of the same name in a cluster of another name"}
+		return id, &NotOursError{lb.ID, "it was created for a Service of the same name in a cluster of another name"}
 	case id.Untagged:
-		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
+		return id, &NotOursError{lb.ID, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
 	}
 	served = served || lb.ID == s.hints.ServedOn
 	owner := ownership.OwnerOf(lb.Name, lb.Description, lb.Tags)
