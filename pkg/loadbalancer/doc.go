@@ -35,6 +35,6 @@
 //
 // The tests of this package run the engine against the simulator over HTTP, by resulting state and number
 // of requests: costs (cost_test.go), life (lifecycle_test.go), safety (safety_test.go: the process killed
-// at every request, lost responses, two clusters), refusals (badinput_test.go, and freeze_test.go: every
+// around every write, lost responses, two clusters), refusals (badinput_test.go, and freeze_test.go: every
 // refusal against nodes, address and deletion).
 package loadbalancer

@@ -47,7 +47,7 @@ type SessionOptions struct {
 	LoadBalancerVersion model.Version
 	// Regions are additional regions with servers.
 	Regions []string
-	// Unused are the services that the session does not use, by their names in package request.
+	// Unused are the services that the session does not use, by their names in package rest.
 	// Replace accepts credentials without them.
 	Unused []string
 	// VersionAge is how long the version of the load balancer API is cached; zero means 10 min.

@@ -1,7 +1,7 @@
 // Package driver holds what each provider driver of Octavia supports in each release, its defects,
 // and its timing. Octavia reports none of that: the tables come from the sources of the drivers and
 // from recorded answers, and a Registry adds the features that providers have refused since the
-// process started. No other package depends on the name of a provider.
+// process started. No other package of the engine depends on the name of a provider.
 package driver
 
 import (

@@ -75,7 +75,7 @@ func (r *Registry) Timing(provider string) Timing {
 
 // Refuse records that a request that needs a feature was refused, and reports whether to retry
 // without it. The provider has answered 501, which is ignored for drivers with a known source, or,
-// if onTheWay is set, a proxy or the API has refused the request.
+// if onItsWay is set, a proxy or the API has refused the request.
 //
 //	on its way   source known   refused before   noted and reported
 //	no           yes            any              no

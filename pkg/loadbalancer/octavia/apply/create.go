@@ -22,7 +22,7 @@ type creation struct {
 	lost *lostCreation
 }
 
-// apply creates a load balancer. The caller has just read that there is none.
+// apply creates a load balancer. The round has observed that it does not exist.
 func (c *creation) apply(ctx context.Context, s plan.CreateLoadBalancer) error {
 	made, err := c.send(ctx, s)
 	if err != nil {

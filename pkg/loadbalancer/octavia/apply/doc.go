@@ -34,8 +34,8 @@
 //
 // # Creations
 //
-// Step CreateLoadBalancer looks by identity right before it creates. After a lost response
-// (apierror.IsUnsure) it looks again, and never repeats the creation in the same call. A list may come from
+// A round looks by identity before it plans the step CreateLoadBalancer (package observe). After a lost response
+// (apierror.IsUnsure) the step looks again, and never repeats the creation in the same call. A list may come from
 // a replica that lags behind, so the ID that a creation returned is queried on its own.
 //
 // When Octavia rejects the contents of a load balancer (a quota of its parts, a 500), it leaks the port of

@@ -27,7 +27,7 @@ func appProtocol(text string) func(*v1.Service) {
 	}
 }
 
-// TestListeners_HaveProtocolOfFirstSettingThatDecides is the table of ListenerSettings.listenerProtocol, for a
+// TestListeners_HaveProtocolOfFirstSettingThatDecides is the table of ListenerSettings.Protocol, for a
 // port of TCP beside one of UDP, which keeps its own.
 //
 //proves:5,6,7,11,12,13
