@@ -1,5 +1,5 @@
-// Package screen writes text for people, with colors and line breaks on a terminal, and without
-// control characters in names of other users.
+// Package screen writes text for people, with colors and line breaks on a terminal, and removes
+// control characters from names that other users chose.
 package screen
 
 import (

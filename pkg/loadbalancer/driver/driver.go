@@ -47,10 +47,10 @@ type Quirks struct {
 	// ActiveBeforeChildren: a load balancer is ACTIVE while its children are still being created.
 	ActiveBeforeChildren bool
 	// MemberByMember: the driver processes a batch member by member, including unchanged ones, and
-	// the load balancer is ACTIVE after the first. (One that refuses batches lacks the feature MemberBatches.) A batch during another one can lose members, so
-	// that the next change waits for the result of the last one; and a few of many members are
-	// changed individually. Package plan has the rule, in members.go. The members of a deleted pool are
-	// deleted in the same way before the pool.
+	// the load balancer is ACTIVE after the first. (A driver that refuses batches lacks the feature
+	// MemberBatches.) A batch during another one can lose members, so that the next change waits for the
+	// result of the last one; and a few of many members are changed individually. Package plan has the
+	// rule, in members.go. The members of a deleted pool are deleted in the same way before the pool.
 	MemberByMember bool
 	// AlwaysSendSubnet: a member that is sent with another subnet, or without one, becomes another
 	// member. Every request contains the subnet of every member.

@@ -102,7 +102,7 @@ func associate(want *model.FloatingIP, unattached model.FloatingIP) AssociateFlo
 	return step
 }
 
-// deleteOwned returns the step that deletes a floating IP, nil for none, if it is the Service's and not to stay.
+// deleteOwned returns the step that deletes a floating IP, nil for none, if it is the Service's, unless it must be kept.
 func deleteOwned(fip *model.FloatingIP, opts Options) []Step {
 	if fip == nil || !fip.Owned || opts.KeepFloatingIP {
 		return nil

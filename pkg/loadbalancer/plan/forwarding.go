@@ -156,7 +156,7 @@ func unforwardedIP(fip model.FloatingIP) model.FloatingIP {
 	return fip
 }
 
-// Forwarded returns the load balancer of provider port-forwarding that a floating IP with forwardings is.
+// Forwarded returns a floating IP with port forwardings as a load balancer of provider port-forwarding.
 func Forwarded(fip model.FloatingIP, forwardings []model.Forwarding) *model.LoadBalancer {
 	return &model.LoadBalancer{
 		ID: fip.ID, Provider: driver.PortForwarding, FloatingIP: &fip, Forwardings: forwardings,

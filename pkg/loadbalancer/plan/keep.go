@@ -14,8 +14,8 @@ import (
 //   - its weight 0, unless Options.Drains or Options.Weighed, and its administrative state, because it was taken out of
 //     service;
 //   - its subnet, unless members must move (Options.MoveMembers), or it has none while all others are
-//     in their nodes' subnets: it was created when the port of its node was unknown. Nor does it keep that it has
-//     none if the whole pool has none and gets another port: such members may be pods of the nodes' network.
+//     in their nodes' subnets: it was created when the port of its node was unknown. A member without a subnet gets
+//     the desired one if the whole pool has none and gets another port: such members may be pods of the nodes' network.
 //
 // Members that are pods are the same only with the same port, because addresses of pods are used again. A
 // new one keeps its desired subnet, which depends on its address alone.

@@ -49,7 +49,7 @@ type remnants struct {
 
 func (r remnants) none() bool { return !r.untagged && len(r.stray)+len(r.duplicates) == 0 }
 
-// The shares of the group that are held.
+// The shares of the semaphore that a round holds: together with others, or alone.
 const (
 	together int64 = 1
 	alone    int64 = 1 << 30
@@ -120,7 +120,7 @@ func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), er
 	return func() { s.held.Release(share) }, nil
 }
 
-// found reports whether it is known if there is a group.
+// found reports whether the group was read, so that it is known whether it exists.
 func (s *sharedGroup) found() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

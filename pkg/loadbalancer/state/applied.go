@@ -60,7 +60,7 @@ type LoadBalancer struct {
 	Share string
 	// Shared is set if the load balancer is another owner's.
 	Shared *model.Shared
-	// Adopted is that of model.LoadBalancer, Unmonitored its method.
+	// Adopted is the field of model.LoadBalancer, Unmonitored the result of its method.
 	Adopted, Unmonitored bool
 	// AllNodes is set if all nodes are members only because this process may not watch endpoints.
 	AllNodes bool
@@ -177,8 +177,8 @@ func (a *Applied) unpersisted() bool {
 // RecordDue reports whether the record is confirmed, and not persisted yet.
 func (a *Applied) RecordDue() bool { return a.Confirmed && !a.Persisted.Record }
 
-// Version identifies a state of a load balancer. A round keeps it of the state at its beginning,
-// because thousands may wait at the same time.
+// Version identifies a state of a load balancer. A round keeps that of its beginning, and not the whole state,
+// because thousands of rounds may wait at the same time.
 type Version struct {
 	id           string // "" without load balancer
 	updatedAt    time.Time
@@ -227,8 +227,8 @@ func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalanc
 	}
 }
 
-// rebased returns the knowledge of a load balancer after a change for another Service, by its UID. If only its
-// parts are known, and they have changed, that is nothing.
+// rebased returns the knowledge of a load balancer after a change for another Service, by its UID. Contents and Parts
+// of a record are dropped if the listeners or pools have changed.
 func (a *Applied) rebased(from, to *Version, by types.UID, now *model.LoadBalancer, at time.Time) *Applied {
 	moved := *a
 	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Confirmed = to.updatedAt, at, false

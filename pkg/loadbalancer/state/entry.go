@@ -103,7 +103,7 @@ type Grace struct {
 	Until time.Time
 }
 
-// A Service keeps the times of so many changes of members at most, and Median needs so many.
+// mostMemberChanges is how many times of changes a Service keeps, enoughMemberChanges how many Median needs.
 const mostMemberChanges, enoughMemberChanges = 9, 3
 
 // MemberChanges are the times that the last changes of the members of a pool took, the newest last. They never change

@@ -40,7 +40,7 @@ const (
 	weighed       = "w"
 )
 
-// none is written for an empty word.
+// none stands for an empty word in the text of a record.
 const none = "-"
 
 // Record returns its record, without warnings.

@@ -17,7 +17,7 @@ import (
 type Backend struct {
 	Node    *v1.Node
 	Address string
-	// Older are the other nodes that would be members with this address. Seldom there are any.
+	// Older are the other nodes that would be members with this address; usually there are none.
 	Older []*v1.Node
 }
 

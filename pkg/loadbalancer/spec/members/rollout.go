@@ -51,8 +51,8 @@ type Rollout struct {
 	Family string
 }
 
-// changeUnderWay is how long a removal may wait at least for another change of the load balancer, which may be one of
-// members, too.
+// changeUnderWay is the minimum time that is reserved for another change of the load balancer, for which a removal may
+// have to wait. It may be a change of members as well.
 const changeUnderWay = 5 * time.Second
 
 // lead is how long before the pods stop the removal begins: some take twice as long as usual.

@@ -137,7 +137,7 @@ func limitAnnotations() map[string]string {
 //	the annotation listener-protocols                  its protocol for the port
 //	an appProtocol of loadbalancer.openstack.org/…     its protocol
 //	a certificate                                      TERMINATED_HTTPS
-//	any other appProtocol, if app-protocol is set    HTTP, HTTPS
+//	any other appProtocol, if app-protocol is set      HTTP, HTTPS
 //	headers                                            HTTP
 //	nothing                                            TCP
 func (s ListenerSettings) Protocol(port v1.ServicePort) model.Protocol {
