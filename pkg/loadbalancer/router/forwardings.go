@@ -91,8 +91,9 @@ func KeyOf(f neutron.Forwarding) model.ListenerKey {
 }
 
 // Set makes the port forwardings of a Service on a floating IP the desired ones, one after the other, and returns
-// them with their IDs. Neutron has one to each port of a node: so the first ones are removed, and those with the target of
-// another are created again. So is one that has gone with the port of its node.
+// them with their IDs. Neutron permits one to each port of a node. So those that are not desired, or have the target of
+// another desired one, are deleted first. Desired ones that are missing then, or were deleted with the port of their node,
+// are created.
 func (f *Forwardings) Set(ctx context.Context, id ownership.Identity, floatingIPID string, from, to []model.Forwarding) ([]model.Forwarding, error) {
 	var stay []model.Forwarding
 	for _, has := range from {
