@@ -22,7 +22,6 @@ type Driver struct {
 	Version model.Version
 	Choices
 	Quirks Quirks
-	Timing Timing
 
 	family  family
 	refused set
@@ -105,7 +104,7 @@ func Of(provider string, version model.Version) Driver {
 	p := profileOf(provider)
 	d := Driver{
 		Name: provider, Version: version,
-		Choices: p.choices, Quirks: p.quirks, Timing: p.timing, family: p.family,
+		Choices: p.choices, Quirks: p.quirks, family: p.family,
 	}
 	if p.sctp != nil && version.AtLeast(*p.sctp) {
 		d.Protocols = withSCTP()

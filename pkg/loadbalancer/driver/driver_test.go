@@ -120,7 +120,7 @@ func TestOf_HasTheHealthMonitorsOfEachDriver(t *testing.T) {
 	}
 }
 
-func TestOf_HasATimingThatEachDriverIsWorth(t *testing.T) {
+func TestTiming_FitsEachDriver(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		provider      string
@@ -131,7 +131,7 @@ func TestOf_HasATimingThatEachDriverIsWorth(t *testing.T) {
 		{"a vendor's", 5 * time.Second, 10 * time.Second},
 		{"ovn", 500 * time.Millisecond, time.Minute},
 	} {
-		got := driver.Of(test.provider, v(30)).Timing
+		got := driver.NewRegistry(driver.Settings{}).Timing(test.provider)
 		if got.Create.First != test.create || got.ChildTimeout != test.childrenStuck {
 			t.Errorf("%s: %+v", test.provider, got)
 		}

@@ -98,8 +98,8 @@ func TestOf_HasWhatIsLeftWithoutOctavia(t *testing.T) {
 				t.Errorf("%s: %s: %q", provider, f, d.Lacks(f))
 			}
 		}
-		if d.Timing != Of("ovn", VersionTags).Timing {
-			t.Errorf("%s waits like a driver that starts machines: %+v", provider, d.Timing)
+		if timing := profileOf(provider).timing; timing != profileOf("ovn").timing {
+			t.Errorf("%s waits like a driver that starts machines: %+v", provider, timing)
 		}
 	}
 	for _, provider := range append(providers(), "") {

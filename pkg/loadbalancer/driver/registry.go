@@ -51,7 +51,6 @@ func (r *Registry) defaultProvider() string {
 // For returns the driver of a provider in a release of Octavia.
 func (r *Registry) For(provider string, version model.Version) Driver {
 	d := Of(provider, version)
-	d.Timing = r.Timing(provider)
 	if r.settings.Serial {
 		d = d.Without(FullCreate, MemberBatches)
 	}

@@ -83,17 +83,21 @@ func TestRegistry_SerialTakesFullCreatesAndBatchesFromAll(t *testing.T) {
 	}
 }
 
+// timings returns those of two drivers that differ.
+func timings() (amphora, ovn driver.Timing) {
+	r := driver.NewRegistry(driver.Settings{})
+	return r.Timing("amphora"), r.Timing("ovn")
+}
+
 func TestTiming_IsTheOneGivenOrThatOfTheDriver(t *testing.T) {
 	t.Parallel()
 	given := driver.Timing{ChildInterval: time.Hour}
-	amphora, ovn := driver.Of("amphora", v(30)).Timing, driver.Of("ovn", v(30)).Timing
+	amphora, ovn := timings()
 	for _, test := range []struct {
 		settings driver.Settings
 		provider string
 		want     driver.Timing
 	}{
-		{driver.Settings{}, "ovn", ovn},
-		{driver.Settings{}, "amphora", amphora},
 		{driver.Settings{}, "", amphora},
 		{driver.Settings{DefaultProvider: "ovn"}, "", ovn},
 		{driver.Settings{DefaultProvider: "ovn"}, "amphora", amphora},
@@ -104,15 +108,12 @@ func TestTiming_IsTheOneGivenOrThatOfTheDriver(t *testing.T) {
 		if got := r.Timing(test.provider); got != test.want {
 			t.Errorf("%+v, provider %q: %+v", test.settings, test.provider, got)
 		}
-		if got := r.For(test.provider, v(30)).Timing; got != test.want {
-			t.Errorf("%+v, driver of provider %q: %+v", test.settings, test.provider, got)
-		}
 	}
 }
 
 func TestSetDefault_DecidesWhereNoProviderIsNamed(t *testing.T) {
 	t.Parallel()
-	amphora, ovn := driver.Of("amphora", v(30)).Timing, driver.Of("ovn", v(30)).Timing
+	amphora, ovn := timings()
 	r := driver.NewRegistry(driver.Settings{DefaultProvider: "amphora"})
 	r.SetDefault("ovn")
 	if r.Timing("") != ovn || r.Timing("amphora") != amphora {
