@@ -52,7 +52,7 @@ func signIn(t *testing.T, cfg config.Global) *Session {
 }
 
 func createLB(cloud *simulator.Cloud, s *Session, name string) (*octavia.LoadBalancer, error) {
-	return s.Octavia().CreateLoadBalancer(context.Background(), octavia.LoadBalancer{Name: name, VIPSubnetID: cloud.Subnet.ID})
+	return s.Octavia().CreateLoadBalancer(context.Background(), octavia.LoadBalancer{Name: name, Description: name, VIPSubnetID: cloud.Subnet.ID})
 }
 
 func TestSession_SendsOnlyNeededRequests(t *testing.T) {
@@ -123,7 +123,7 @@ func TestSession_SendsWriteWithLostAnswerOnce(t *testing.T) {
 			t.Errorf("%s: sent %d times, IsUnsure %t: %v", name, sent, apierror.IsUnsure(err), err)
 		}
 		remove()
-		found, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{Name: name})
+		found, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{Description: name})
 		if err != nil || len(found) != 1 {
 			t.Errorf("%s: %d load balancers, %v", name, len(found), err)
 		}

@@ -43,7 +43,6 @@ const anyTag = "tags-any"
 // filter. A load balancer must have all of Tags, and one of AnyTag.
 type LoadBalancerFilter struct {
 	ID          string
-	Name        string
 	Description string
 	// VIPPortID and VIPAddress are the port and the address of the VIP.
 	VIPPortID, VIPAddress string
@@ -66,9 +65,6 @@ func (f LoadBalancerFilter) query() url.Values {
 	q := url.Values{}
 	if f.ID != "" {
 		q.Set("id", f.ID)
-	}
-	if f.Name != "" {
-		q.Set("name", f.Name)
 	}
 	if f.Description != "" {
 		q.Set("description", f.Description)

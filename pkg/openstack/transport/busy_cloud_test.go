@@ -52,11 +52,11 @@ func (c *tally) add(n int) {
 // looks before it asks again.
 func createSurely(ctx context.Context, cloud *simulator.Cloud, client *octavia.Client, name string) error {
 	for range 50 {
-		_, err := client.CreateLoadBalancer(ctx, octavia.LoadBalancer{Name: name, VIPSubnetID: cloud.Subnet.ID})
+		_, err := client.CreateLoadBalancer(ctx, octavia.LoadBalancer{Description: name, VIPSubnetID: cloud.Subnet.ID})
 		if err == nil || !apierror.IsUnsure(err) {
 			return err
 		}
-		found, err := client.LoadBalancers(ctx, octavia.LoadBalancerFilter{Name: name})
+		found, err := client.LoadBalancers(ctx, octavia.LoadBalancerFilter{Description: name})
 		if err != nil || len(found) > 0 {
 			return err
 		}

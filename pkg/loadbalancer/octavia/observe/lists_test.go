@@ -42,10 +42,10 @@ func TestLists_AnswerAsOctaviaAndNeutronDo(t *testing.T) {
 	}
 	ctx, direct := t.Context(), env.session.Octavia()
 	for _, filter := range []octavia.LoadBalancerFilter{
-		{All: true}, {Name: us().Name()}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
-		{VIPPortID: legacy.VIPPortID}, {VIPAddress: theirs.VIPAddress}, {Description: us().Description()}, {Name: us().Name(), VIPAddress: theirs.VIPAddress},
-		{Name: "nobody's"}, {Tags: []string{"nobody's"}}, {AnyTag: []string{us().ServiceTag(), another().ServiceTag(), "nobody's"}},
-		{Name: us().Name(), AnyTag: []string{another().ServiceTag(), us().ServiceTag()}},
+		{All: true}, {ID: ours.ID}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
+		{VIPPortID: legacy.VIPPortID}, {VIPAddress: theirs.VIPAddress}, {Description: us().Description()}, {Description: us().Description(), VIPAddress: theirs.VIPAddress},
+		{Description: "nobody's"}, {Tags: []string{"nobody's"}}, {AnyTag: []string{us().ServiceTag(), another().ServiceTag(), "nobody's"}},
+		{Description: us().Description(), AnyTag: []string{another().ServiceTag(), us().ServiceTag()}},
 	} {
 		got, _ := lists.LoadBalancers(ctx, filter)
 		want, err := direct.LoadBalancers(ctx, filter)

@@ -55,7 +55,7 @@ func containsAll(tags, wanted []string) bool {
 // LoadBalancers implements observe.Octavia.
 func (r *recorded) LoadBalancers(_ context.Context, f octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	return only(r.AllLoadBalancers, func(lb octavia.LoadBalancer) bool {
-		return (f.Name == "" || f.Name == lb.Name) && (f.VIPPortID == "" || f.VIPPortID == lb.VIPPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VIPAddress) &&
+		return (f.VIPPortID == "" || f.VIPPortID == lb.VIPPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VIPAddress) &&
 			(f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
 	}), nil
 }

@@ -44,7 +44,6 @@ type attribute int
 const (
 	byID attribute = iota
 	byTag
-	byName
 	byDescription
 	byAddress
 	byPort
@@ -64,7 +63,7 @@ func (l *Lists) Tagged(id ownership.Identity) bool {
 
 // LoadBalancers implements observe.Octavia.
 func (l *Lists) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
-	wanted := given(selector{byID, filter.ID}, selector{byPort, filter.VIPPortID}, selector{byAddress, filter.VIPAddress}, selector{byName, filter.Name}, selector{byDescription, filter.Description})
+	wanted := given(selector{byID, filter.ID}, selector{byPort, filter.VIPPortID}, selector{byAddress, filter.VIPAddress}, selector{byDescription, filter.Description})
 	for _, tag := range filter.Tags {
 		wanted = append(wanted, selector{byTag, tag})
 	}
@@ -198,10 +197,10 @@ func (r *Reader) list(ctx context.Context, began time.Time) (*Lists, error) {
 }
 
 func (l *Lists) addLoadBalancers(all []octavia.LoadBalancer) {
-	l.all, l.loadBalancers = all, make(index[octavia.LoadBalancer], 6*len(all))
+	l.all, l.loadBalancers = all, make(index[octavia.LoadBalancer], 5*len(all))
 	for i := range all {
 		lb := &all[i]
-		l.loadBalancers.add(lb, lb.Tags, selector{byID, lb.ID}, selector{byName, lb.Name}, selector{byDescription, lb.Description},
+		l.loadBalancers.add(lb, lb.Tags, selector{byID, lb.ID}, selector{byDescription, lb.Description},
 			selector{byPort, lb.VIPPortID}, selector{byAddress, lb.VIPAddress})
 	}
 }

@@ -101,9 +101,9 @@ func on(ids ...string) (all []octavia.ObjectID) {
 func some() *tenant {
 	return &tenant{
 		balancers: []octavia.LoadBalancer{
-			{ID: "a", Name: "web", Description: "first", Tags: []string{"red", "blue"}, VIPPortID: "port-a", VIPAddress: "10.0.0.1"},
-			{ID: "b", Name: "web", Description: "second", Tags: []string{"red"}, VIPPortID: "port-b", VIPAddress: "10.0.0.2"},
-			{ID: "c", Name: "other", Tags: []string{owner("here", 1).ServiceTag()}, VIPPortID: "port-c", VIPAddress: "10.0.0.1"},
+			{ID: "a", Description: "web's", Tags: []string{"red", "blue"}, VIPPortID: "port-a", VIPAddress: "10.0.0.1"},
+			{ID: "b", Description: "web's", Tags: []string{"red"}, VIPPortID: "port-b", VIPAddress: "10.0.0.2"},
+			{ID: "c", Description: "other", Tags: []string{owner("here", 1).ServiceTag()}, VIPPortID: "port-c", VIPAddress: "10.0.0.1"},
 		},
 		listeners: []octavia.Listener{
 			{ID: "l1", Tags: []string{"red", "blue"}, LoadBalancers: on("a")}, {ID: "l2", Tags: []string{"blue"}, LoadBalancers: on("a", "b")}, {ID: "l3", LoadBalancers: on("c")},
@@ -143,21 +143,20 @@ func TestLists_SelectLoadBalancersByAllAttributes(t *testing.T) {
 		filter octavia.LoadBalancerFilter
 		want   string
 	}{
-		"all":                      {octavia.LoadBalancerFilter{All: true}, "a b c"},
-		"ID":                       {octavia.LoadBalancerFilter{ID: "b"}, "b"},
-		"name":                     {octavia.LoadBalancerFilter{Name: "web"}, "a b"},
-		"description":              {octavia.LoadBalancerFilter{Description: "second"}, "b"},
-		"port":                     {octavia.LoadBalancerFilter{VIPPortID: "port-c"}, "c"},
-		"address":                  {octavia.LoadBalancerFilter{VIPAddress: "10.0.0.1"}, "a c"},
-		"tag":                      {octavia.LoadBalancerFilter{Tags: []string{"red"}}, "a b"},
-		"two tags":                 {octavia.LoadBalancerFilter{Tags: []string{"red", "blue"}}, "a"},
-		"name and address":         {octavia.LoadBalancerFilter{Name: "web", VIPAddress: "10.0.0.1"}, "a"},
-		"name and tag":             {octavia.LoadBalancerFilter{Name: "other", Tags: []string{"red"}}, ""},
-		"ID of another name":       {octavia.LoadBalancerFilter{ID: "c", Name: "web"}, ""},
-		"unknown":                  {octavia.LoadBalancerFilter{Name: "nobody's"}, ""},
-		"one of two tags":          {octavia.LoadBalancerFilter{AnyTag: []string{"blue", owner("here", 1).ServiceTag()}}, "a c"},
-		"one of unknown tags":      {octavia.LoadBalancerFilter{AnyTag: []string{"green"}}, ""},
-		"name and one of two tags": {octavia.LoadBalancerFilter{Name: "web", AnyTag: []string{"blue", "green"}}, "a"},
+		"all":                             {octavia.LoadBalancerFilter{All: true}, "a b c"},
+		"ID":                              {octavia.LoadBalancerFilter{ID: "b"}, "b"},
+		"description":                     {octavia.LoadBalancerFilter{Description: "web's"}, "a b"},
+		"port":                            {octavia.LoadBalancerFilter{VIPPortID: "port-c"}, "c"},
+		"address":                         {octavia.LoadBalancerFilter{VIPAddress: "10.0.0.1"}, "a c"},
+		"tag":                             {octavia.LoadBalancerFilter{Tags: []string{"red"}}, "a b"},
+		"two tags":                        {octavia.LoadBalancerFilter{Tags: []string{"red", "blue"}}, "a"},
+		"description and address":         {octavia.LoadBalancerFilter{Description: "web's", VIPAddress: "10.0.0.1"}, "a"},
+		"description and tag":             {octavia.LoadBalancerFilter{Description: "other", Tags: []string{"red"}}, ""},
+		"ID of another description":       {octavia.LoadBalancerFilter{ID: "c", Description: "web's"}, ""},
+		"unknown":                         {octavia.LoadBalancerFilter{Description: "nobody's"}, ""},
+		"one of two tags":                 {octavia.LoadBalancerFilter{AnyTag: []string{"blue", owner("here", 1).ServiceTag()}}, "a c"},
+		"one of unknown tags":             {octavia.LoadBalancerFilter{AnyTag: []string{"green"}}, ""},
+		"description and one of two tags": {octavia.LoadBalancerFilter{Description: "web's", AnyTag: []string{"blue", "green"}}, "a"},
 	} {
 		found, err := lists.LoadBalancers(t.Context(), test.filter)
 		if got := idsOf(found, func(lb octavia.LoadBalancer) string { return lb.ID }); got != test.want || err != nil {
@@ -198,7 +197,7 @@ func TestLists_SelectListenersMonitorsAndSingleObjects(t *testing.T) {
 	if m, err := lists.Monitor(ctx, "m1"); err != nil || m.Name != "listed" {
 		t.Errorf("a listed monitor: %+v, error %v", m, err)
 	}
-	if lb, err := lists.LoadBalancer(ctx, "a"); err != nil || lb.Name != "web" {
+	if lb, err := lists.LoadBalancer(ctx, "a"); err != nil || lb.Description != "web's" {
 		t.Errorf("a listed load balancer: %+v, error %v", lb, err)
 	}
 	if sent := c.requests(); len(sent) > 0 {
