@@ -61,7 +61,7 @@ func (c *creation) send(ctx context.Context, s plan.CreateLoadBalancer) (*model.
 		release()
 		return c.find(ctx, s)
 	case losesPort(err) && len(s.LoadBalancer.Listeners) > 0:
-		return nil, &FullCreateError{s, err}
+		return nil, &FullCreateError{err}
 	}
 	return nil, err
 }
@@ -116,7 +116,7 @@ func (c *creation) find(ctx context.Context, s plan.CreateLoadBalancer) (*model.
 	case found:
 		return c.Observer.Contents(ctx, c.id, made)
 	case len(s.LoadBalancer.Listeners) > 0:
-		return nil, &FullCreateError{s, c.lost.cause}
+		return nil, &FullCreateError{c.lost.cause}
 	}
 	return nil, c.lost.cause
 }

@@ -86,10 +86,7 @@ func (e *UnsureCreationError) Unwrap() error { return e.Err }
 // FullCreateError reports a refusal of a full creation, probably because of its parts, after
 // Octavia has created the VIP's port: each attempt leaves a port behind. A load balancer that is
 // created empty is deleted together with its port.
-type FullCreateError struct {
-	Step plan.CreateLoadBalancer
-	Err  error
-}
+type FullCreateError struct{ Err error }
 
 // Error implements error.
 func (e *FullCreateError) Error() string { return e.Err.Error() }
