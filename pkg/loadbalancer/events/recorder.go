@@ -78,8 +78,8 @@ func (r *Recorder) Warn(on Object, all ...Warning) {
 
 // Planned emits the changes of a plan, and the objects that it cannot change or does not delete.
 func (r *Recorder) Planned(on Object, p plan.Plan) {
-	for _, notice := range p.Notices {
-		r.emit(on, reason.SettingImmutable, notice.Message)
+	for _, text := range p.Notices {
+		r.emit(on, reason.SettingImmutable, text)
 	}
 	for _, text := range p.Retained {
 		r.emit(on, reason.NotDeleted, text)

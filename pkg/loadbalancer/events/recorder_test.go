@@ -74,7 +74,7 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 	}{
 		"a plan": {func(r *events.Recorder) {
 			r.Planned(svc, plan.Plan{
-				Notices: []plan.Notice{{Setting: "flavor", Message: "the flavor stays"}}, Retained: []string{"twin stays"},
+				Notices: []string{"the flavor stays"}, Retained: []string{"twin stays"},
 				Steps: []plan.Step{plan.DeleteLoadBalancer{ID: "lb-1", Name: "web"}},
 			})
 		}, "Warning LoadBalancerSettingImmutable the flavor stays\n" +

@@ -127,7 +127,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 			return Plan{Blocked: blocked}
 		}
 	}
-	var shared []Notice
+	var shared []string
 	if lb.Shared != nil { // the owner handles the rest
 		shared = sharedNotices(desired, lb)
 		desired = &model.LoadBalancer{Listeners: desired.Listeners}

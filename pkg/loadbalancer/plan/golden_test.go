@@ -42,8 +42,8 @@ func printed(todo plan.Plan) string {
 	for _, text := range todo.Retained {
 		got += fmt.Sprintf("retained: %s\n", text)
 	}
-	for _, notice := range todo.Notices {
-		got += fmt.Sprintf("notice: %s: %s\n", notice.Setting, notice.Message)
+	for _, text := range todo.Notices {
+		got += fmt.Sprintf("notice: %s\n", text)
 	}
 	if got == "" {
 		return "nothing to do\n"

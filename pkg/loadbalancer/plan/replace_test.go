@@ -351,10 +351,7 @@ func TestDiff_NoticesWhatCannotChange(t *testing.T) {
 		if test.change != nil {
 			test.change(observed.LoadBalancer)
 		}
-		var got []string
-		for _, notice := range plan.Diff(web(floatingIP(test.want), func(lb *model.LoadBalancer) { lb.FlavorID = test.flavor }), observed, plan.Options{}).Notices {
-			got = append(got, notice.Message)
-		}
+		got := plan.Diff(web(floatingIP(test.want), func(lb *model.LoadBalancer) { lb.FlavorID = test.flavor }), observed, plan.Options{}).Notices
 		if strings.Join(got, "\n") != test.notice {
 			t.Errorf("%s: %q, want %q", name, got, test.notice)
 		}

@@ -12,7 +12,7 @@ import (
 func TestReport_SplitsByWhatIsKnownOfTheLastTime(t *testing.T) {
 	t.Parallel()
 	one, two, three := plan.DeleteLoadBalancer{ID: "1"}, plan.DeleteLoadBalancer{ID: "2"}, plan.DeleteLoadBalancer{ID: "3"}
-	todo := plan.Plan{Steps: []plan.Step{one, two, three}, Notices: []plan.Notice{{Setting: "flavor"}}}
+	todo := plan.Plan{Steps: []plan.Step{one, two, three}, Notices: []string{"the flavor stays"}}
 	reverts := plan.Plan{Steps: []plan.Step{two}}
 	reportedBefore := plan.Plan{Steps: []plan.Step{one}}.Lines()
 	for name, test := range map[string]struct {

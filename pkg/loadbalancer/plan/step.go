@@ -13,18 +13,14 @@ import (
 // an interruption, a new plan continues from the present state.
 type Plan struct {
 	Steps []Step
-	// Notices are the differences that no step removes.
-	Notices []Notice
+	// Notices are messages about settings that the load balancer does not follow: no step removes
+	// these differences.
+	Notices []string
 	// Retained are messages about load balancers of the Service that are not needed and not
 	// deleted, with the reasons.
 	Retained []string
 	// Blocked is the reason why no step is possible at present; there are no steps then.
 	Blocked string
-}
-
-// Notice is a setting that the load balancer does not follow.
-type Notice struct {
-	Setting, Message string
 }
 
 // Empty reports whether there are no steps and no block.

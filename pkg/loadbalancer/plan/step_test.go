@@ -84,7 +84,7 @@ func TestPlan_SplitsStepsOfMembersFromOthers(t *testing.T) {
 	for i := range members {
 		mixed.Steps = append(mixed.Steps, others[i], members[i])
 	}
-	mixed.Notices = []plan.Notice{{Setting: "flavor"}}
+	mixed.Notices = []string{"the flavor stays"}
 	if diff := cmp.Diff(members, mixed.OnlyMembers().Steps); diff != "" {
 		t.Error(diff)
 	}

@@ -65,13 +65,13 @@ func restrictionConflict(desired, lb *model.LoadBalancer) string {
 	return ""
 }
 
-// sharedNotices returns a notice for a QoS policy of the VIP of a shared load balancer.
-func sharedNotices(desired, lb *model.LoadBalancer) []Notice {
+// sharedNotices returns a message about a QoS policy of the VIP of a shared load balancer.
+func sharedNotices(desired, lb *model.LoadBalancer) []string {
 	want, have := desired.VIP.Settled().QoSPolicyID, lb.VIP.QoSPolicyID
 	if want == "" || want == have {
 		return nil
 	}
-	return []Notice{{"QoS policy of the VIP", fmt.Sprintf("the QoS policy of the VIP stays as it is: load balancer %s was made for another and is shared", lb.ID)}}
+	return []string{fmt.Sprintf("the QoS policy of the VIP stays as it is: load balancer %s was made for another and is shared", lb.ID)}
 }
 
 func hasSourceRanges(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 }
