@@ -196,7 +196,7 @@ func TestDeletions_WaitForGracePeriod(t *testing.T) {
 	if g.cloud.lists != 0 {
 		t.Errorf("%d lists while nothing is to be decided", g.cloud.lists)
 	}
-	g.cloud.set(func() { g.cloud.all[0].Status = nova.ServerActive })
+	g.cloud.set(func() { g.cloud.all[0].Status = "ACTIVE" })
 	g.round()
 	g.lose(0, 1)
 	if got := g.round(); got != 0 {

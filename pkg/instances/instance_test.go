@@ -114,7 +114,7 @@ func (s *servers) set(change func()) {
 
 func active(id, name string) nova.Server {
 	return nova.Server{
-		ID: id, Name: name, Status: nova.ServerActive, Zone: "nova", FlavorName: "m1.small",
+		ID: id, Name: name, Status: "ACTIVE", Zone: "nova", FlavorName: "m1.small",
 		Addresses: nova.ServerAddresses{{Network: "net", Address: "10.0.0.5"}},
 	}
 }

@@ -85,7 +85,7 @@ func TestGetServer_KeepsOrderOfAddressesAndNamesFlavor(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Server{
-		ID: "5f6a", Name: "worker-1", Status: ServerActive, ProjectID: "p1", Zone: "az 1",
+		ID: "5f6a", Name: "worker-1", Status: "ACTIVE", Zone: "az 1",
 		AccessIPv4: "203.0.113.9", Metadata: map[string]string{"hostname": "worker-1.example.org"},
 		Addresses: ServerAddresses{
 			{Network: "zeta", Address: "10.0.0.5"},

@@ -9,7 +9,6 @@ import (
 // Statuses of a server that are relevant for a Kubernetes node (Nova's API reference, "Server
 // status").
 const (
-	ServerActive           = "ACTIVE"
 	ServerDeleted          = "DELETED"
 	ServerSoftDeleted      = "SOFT_DELETED"
 	ServerShutoff          = "SHUTOFF"
@@ -21,10 +20,9 @@ const (
 
 // Server holds the attributes of a server that the client reads.
 type Server struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Status    string `json:"status"`
-	ProjectID string `json:"tenant_id"`
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
 	// Zone is the availability zone; empty while the server has no host.
 	Zone       string            `json:"OS-EXT-AZ:availability_zone"`
 	AccessIPv4 string            `json:"accessIPv4"`

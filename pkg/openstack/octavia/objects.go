@@ -100,11 +100,9 @@ type (
 		Monitor   *HealthMonitor `json:"healthmonitor,omitempty"`
 		// Members are in answers only.
 		Members []ObjectID `json:"members,omitempty"`
-		// A creation has LoadBalancerID, or the ListenerID of the listener that uses the pool.
-		// Answers have LoadBalancers, which has exactly one element, and Listeners, the ones that
-		// use the pool.
+		// LoadBalancerID is in creations. Answers have LoadBalancers, which has exactly one element,
+		// and Listeners, the ones that use the pool.
 		LoadBalancerID string     `json:"loadbalancer_id,omitempty"`
-		ListenerID     string     `json:"listener_id,omitempty"`
 		LoadBalancers  []ObjectID `json:"loadbalancers,omitempty"`
 		Listeners      []ObjectID `json:"listeners,omitempty"`
 	}

@@ -144,12 +144,14 @@ func (env *environment) loadBalancer(name, description string, tags []string, li
 // join adds a listener and a pool of a Service to a load balancer.
 func (env *environment) join(loadBalancerID string, number int, who ownership.Identity) {
 	env.T.Helper()
-	made, err := env.session.Octavia().CreateListener(env.ctx, octavia.Listener{
-		LoadBalancerID: loadBalancerID, Name: who.ListenerName(number), Protocol: "TCP", Port: number, Tags: who.Tags(),
+	pool, err := env.session.Octavia().CreatePool(env.ctx, octavia.Pool{
+		LoadBalancerID: loadBalancerID, Name: who.PoolName(number), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: who.Tags(),
 	})
 	env.check(err)
 	env.Settle()
-	_, err = env.session.Octavia().CreatePool(env.ctx, octavia.Pool{ListenerID: made.ID, Name: who.PoolName(number), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: who.Tags()})
+	_, err = env.session.Octavia().CreateListener(env.ctx, octavia.Listener{
+		LoadBalancerID: loadBalancerID, Name: who.ListenerName(number), Protocol: "TCP", Port: number, Tags: who.Tags(), DefaultPoolID: pool.ID,
+	})
 	env.check(err)
 	env.Settle()
 }
