@@ -3,8 +3,6 @@
 package reason
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 )
@@ -157,11 +155,6 @@ func (r Reason) Type() string { return r.entry().Type }
 // Emit emits an event of this reason on an object.
 func (r Reason) Emit(to record.EventRecorder, object runtime.Object, text string) {
 	to.Event(object, r.Type(), string(r), text)
-}
-
-// States reports whether a condition can have this reason with the given status.
-func (r Reason) States(condition Condition, is bool) bool {
-	return slices.Contains(r.entry().States, State{condition, is})
 }
 
 func (r Reason) entry() Entry {

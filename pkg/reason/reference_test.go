@@ -27,7 +27,7 @@ func reference() string {
 	b.WriteString("\n### Reasons of conditions\n\n| reason | condition | when | what to do |\n|---|---|---|---|\n")
 	for _, entry := range sorted() {
 		if len(entry.States) > 0 {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", entry.Reason, states(entry), entry.Since(), entry.Do)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", entry.Reason, states(entry), cmp.Or(entry.Stands, entry.When), entry.Do)
 		}
 	}
 	b.WriteString(`

@@ -1,7 +1,6 @@
 package reason
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -21,9 +20,6 @@ type Entry struct {
 	// if it is the same. Do is the recommended response.
 	When, Stands, Do string
 }
-
-// Since returns the occasion on which a condition has the reason.
-func (e Entry) Since() string { return cmp.Or(e.Stands, e.When) }
 
 // Object is the kind of object that an event is about.
 type Object string

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,11 +120,18 @@ func words(said []conditions.Condition) string {
 	for _, s := range said {
 		_, name, _ := strings.Cut(string(s.Type), "/")
 		all = append(all, fmt.Sprintf("%s=%t %s", name, s.Is, s.Reason))
-		if !s.Reason.States(s.Type, s.Is) {
+		if !listed(s) {
 			all = append(all, "which the list of reasons does not have")
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// listed reports whether the list of reasons has the one of a condition, with its status.
+func listed(said conditions.Condition) bool {
+	return slices.ContainsFunc(reason.Table(), func(entry reason.Entry) bool {
+		return entry.Reason == said.Reason && slices.Contains(entry.States, reason.State{Condition: said.Type, Is: said.Is})
+	})
 }
 
 //proves:100
