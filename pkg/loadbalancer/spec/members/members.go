@@ -21,24 +21,23 @@ type Backend struct {
 	Older []*v1.Node
 }
 
-// selectAll returns all nodes that can be members, sorted by name, each with its address of the
-// Service's family and preferably in the range of the settings, and the names of nodes without such an
-// address. Of several nodes with the same address it returns the newest: the others are remnants of
-// deleted servers. The result is empty if a user or operator requests that, and an error if no node
-// remains for another reason: see Standing.
-func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
-	selected, _, standing := candidates(s, nodes)
-	backends, without = addressed(s.Family, s.Members.Within[s.Family], selected)
-	if len(backends) > 0 {
-		return backends, without, nil
-	}
+// selectAll returns all nodes that can be members, each with its address of the Service's family and
+// preferably in the range of the settings. Of several nodes with the same address it returns the newest:
+// the others are remnants of deleted servers. The result is empty if a user or operator requests that,
+// and there is an error if no node remains for another reason: see Standing.
+func selectAll(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
+	selected, going, standing := candidates(s, nodes)
+	within := s.Members.Within[s.Family]
+	backends, without := addressed(s.Family, within, selected)
+	set := newSet(backends, without, standing)
+	set.leaving, _ = addressed(s.Family, within, going)
 	switch {
-	case standing != Usual:
-		return nil, nil, nil
+	case len(backends) > 0 || standing != Usual:
+		return set, nil
 	case len(selected) == 0:
-		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: keeping the existing members")
+		return set, fmt.Errorf("the cluster has no node that can be a member: keeping the existing members")
 	default:
-		return nil, without, fmt.Errorf("no node has an address of family %s: %s; keeping the existing members", s.Family, message.JoinLimited(without))
+		return set, fmt.Errorf("no node has an address of family %s: %s; keeping the existing members", s.Family, message.JoinLimited(without))
 	}
 }
 

@@ -95,10 +95,7 @@ func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	}
 	found, ok := c.known[of]
 	if !ok {
-		backends, without, err := selectAll(s, nodes)
-		_, leaving, standing := candidates(s, nodes)
-		found = selected{newSet(backends, without, standing), err}
-		found.set.leaving, _ = addressed(s.Family, s.Members.Within[s.Family], leaving)
+		found.set, found.err = selectAll(s, nodes)
 		c.known[of] = found
 	}
 	return found.set, found.err
