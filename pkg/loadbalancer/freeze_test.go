@@ -335,6 +335,19 @@ func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 	}
 }
 
+// unfiltered switches port security off at the port of a node.
+func (env *environment) unfiltered(node *v1.Node) {
+	env.T.Helper()
+	off := false
+	for _, p := range env.Cloud.Neutron.Ports() {
+		if p.FixedIPs[0].Address == node.Status.Addresses[0].Address {
+			if _, err := env.Cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
+				env.T.Fatal(err)
+			}
+		}
+	}
+}
+
 // With provider ovn the security group restricts clients. It stays unchanged while the permitted
 // clients are unknown, and nodes on which it has no effect are not added.
 func TestRefusal_OpensServiceNoWider(t *testing.T) {
@@ -352,14 +365,8 @@ func TestRefusal_OpensServiceNoWider(t *testing.T) {
 	env.rules(env.group(), rules...)
 	env.uses(env.group().ID, replaced...)
 
-	open, off := env.node(4), false
-	for _, p := range env.Cloud.Neutron.Ports() {
-		if p.FixedIPs[0].Address == open.Status.Addresses[0].Address {
-			if _, err := env.Cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	open := env.node(4)
+	env.unfiltered(open)
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "192.0.2.0/24"}
 	env.refused(svc, []*v1.Node{replaced[1], open}, "follows its nodes or pods")
 	env.membersAre(replaced[1:])

@@ -286,6 +286,19 @@ func TestPortForwarding_EnforcesSourceRanges(t *testing.T) {
 	r.wantReach(address, 80, "127.100.1.10")
 }
 
+// A node on which source ranges would not be enforced gets no port forwardings, and the Service follows its other nodes.
+func TestPortForwarding_FollowsNodesBesideOneThatEnforcesNoSourceRanges(t *testing.T) {
+	t.Parallel()
+	r := newForwarding(t, "0", 1, environmentOptions{})
+	nodes := r.nodes(3)
+	r.unfiltered(nodes[2])
+	r.svc.Spec.LoadBalancerSourceRanges = []string{"203.0.113.0/24"}
+	address := r.ensure(r.svc, nodes[:2]).Ingress[0].IP
+	r.endpoints.on(r.svc, "1 2")
+	r.refused(r.svc, nodes[1:], "follows its nodes or pods")
+	r.wantReach(address, 80, "127.100.1.11")
+}
+
 // A preview has the steps and the number of writes of each change.
 //
 //proves:140

@@ -27,7 +27,7 @@ func (rd *round) kept(ctx context.Context, of goal.Subject, limits goal.Limits) 
 	case err != nil:
 		return nil, err
 	case by != "":
-		return engine.NewRoutedKept(ctx, of, by)
+		return engine.NewRoutedKept(ctx, of, by, limits)
 	}
 	return made(engine.NewKept(ctx, of, limits))
 }

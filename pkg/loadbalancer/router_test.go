@@ -447,6 +447,20 @@ func TestRouter_EnforcesSourceRanges(t *testing.T) {
 	r.ensure(r.routedService("open"), nodes)
 }
 
+// A node on which source ranges would not be enforced gets no route, and the Service follows its other nodes.
+func TestRouter_FollowsNodesBesideOneThatEnforcesNoSourceRanges(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(3)
+	r.unfiltered(nodes[2])
+	r.svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
+	address := r.ensure(r.svc, nodes[:2]).Ingress[0].IP
+	r.endpoints.on(r.svc, "1 2")
+	r.refused(r.svc, nodes[1:], "follows its nodes or pods")
+	r.wantReach(address, "198.51.100.7", 80, "127.100.1.11")
+	r.wantReach(address, "203.0.113.9", 80, "lost at 127.100.1.11")
+}
+
 // Services of other providers do not depend on the network of VIPs, also if they have VIPs in it.
 func TestRouter_LeavesServicesOfOtherProvidersAlone(t *testing.T) {
 	t.Parallel()

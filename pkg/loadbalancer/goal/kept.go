@@ -89,6 +89,11 @@ func (l Limits) Learn(err error) (Limits, bool) {
 	return l, false
 }
 
+// nodes returns those of some nodes that may become members. It does not change the list.
+func (l Limits) nodes(all []*v1.Node) []*v1.Node {
+	return slices.DeleteFunc(slices.Clone(all), func(node *v1.Node) bool { return slices.Contains(l.Without, node.Name) })
+}
+
 // NewKept parses those settings of a refused Service that are valid.
 func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept, error) {
 	svc := of.Service
@@ -104,7 +109,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
-	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
+	nodes := limits.nodes(of.Nodes)
 	selected, err := e.Candidates.choose(ctx, parsed, nodes)
 	if err == nil && selected.Standing == members.Unselected { // the selector may be the refused change
 		parsed.Members.NodeSelector, unread.Selector = labels.Everything(), true

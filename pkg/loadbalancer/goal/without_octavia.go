@@ -35,6 +35,8 @@ type withoutOctavia struct {
 	// Asked.
 	unread *settings.Unread
 	quiet  bool
+	// limits are those of a refused Service: nodes that must not become members.
+	limits Limits
 	// look is the progress of the search for a load balancer in Octavia.
 	look reading.Search
 }
@@ -53,10 +55,10 @@ func (e *Engine) NewRouted(ctx context.Context, of Subject, quiet bool) (Goal, e
 }
 
 // NewRoutedKept parses those settings of a refused Service that are valid. Provider is the one that serves it.
-func (e *Engine) NewRoutedKept(ctx context.Context, of Subject, provider string) (Goal, error) {
+func (e *Engine) NewRoutedKept(ctx context.Context, of Subject, provider string, limits Limits) (Goal, error) {
 	asked, unread := e.Settings.ParseKept(of.Service)
 	asked.LoadBalancer.Provider = provider
-	return e.newRouted(ctx, of, withoutOctavia{Engine: e, quiet: true, unread: &unread}, asked)
+	return e.newRouted(ctx, of, withoutOctavia{Engine: e, quiet: true, unread: &unread, limits: limits}, asked)
 }
 
 func (e *Engine) newRouted(ctx context.Context, of Subject, g withoutOctavia, asked *settings.Settings) (Goal, error) {
@@ -76,7 +78,7 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g withoutOctavia, as
 	if err != nil {
 		return nil, err
 	}
-	selected, err := e.Members.Select(asked, of.Nodes)
+	selected, err := e.Members.Select(asked, g.limits.nodes(of.Nodes))
 	if err != nil {
 		return nil, err
 	}
