@@ -213,3 +213,31 @@ func TestSharedGroup_StaysOnPortsOfNodesThatComeDuringRound(t *testing.T) {
 	follows(nodes) // the newest nodes decide, even if they equal the earlier ones
 	env.uses(group, nodes...)
 }
+
+// A node is excluded and admitted again while a round waits, which began when it was excluded.
+func TestSharedGroup_StaysOnPortOfNodeThatIsNoLongerExcluded(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: managed("shared")})
+	nodes, services := env.nodes(2), atNodePorts(2)
+	env.ensure(services[0], nodes)
+	stuck := env.loadBalancer().ID
+	env.ensure(services[1], nodes)
+	pending := func(status string) {
+		if err := env.Cloud.Octavia.SetProvisioningStatus(stuck, status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group := env.group().ID
+
+	pending("PENDING_UPDATE")
+	failed := env.repairing(services[:1], []*v1.Node{nodes[0], states(nodes[1:], labelled)[0]})
+	env.until("the round waits", func() bool { return env.engine.Waits() > 0 })
+	if env.repairing(services[1:], nodes)() > 0 {
+		t.Fatal("the round of the other Service has failed")
+	}
+	pending("ACTIVE")
+	if failed() > 0 {
+		t.Error("the round has failed")
+	}
+	env.uses(group, nodes...)
+}

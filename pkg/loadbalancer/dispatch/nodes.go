@@ -61,8 +61,8 @@ func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
 	return func() bool { return l.number.Load() == number }
 }
 
-// sameNode reports whether two states of a node have the same ports.
+// sameNode reports whether two states of a node have the same ports, and the same place in or out of load balancers.
 func sameNode(a, b *v1.Node) bool {
-	return a == b || a.Name == b.Name && a.Spec.ProviderID == b.Spec.ProviderID &&
+	return a == b || a.Name == b.Name && a.Spec.ProviderID == b.Spec.ProviderID && cluster.ExcludesNode(a) == cluster.ExcludesNode(b) &&
 		(slices.Equal(a.Status.Addresses, b.Status.Addresses) || slices.Equal(cluster.MemberAddresses(a), cluster.MemberAddresses(b)))
 }

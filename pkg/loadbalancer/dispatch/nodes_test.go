@@ -20,10 +20,13 @@ func TestNodesCurrent_IsSoUntilRoundBeginsWithOtherNodes(t *testing.T) {
 	first := []*v1.Node{node("a", "server-a", at("10.0.0.1")), node("b", "server-b", at("10.0.0.2"))}
 	heartbeat := node("b", "server-b", at("10.0.0.2"), v1.NodeAddress{Type: v1.NodeHostName, Address: "b"})
 	heartbeat.ResourceVersion, heartbeat.Labels = "2", map[string]string{"zone": "1"}
+	excluded := node("b", "server-b", at("10.0.0.2"))
+	excluded.Labels = map[string]string{v1.LabelNodeExcludeBalancers: ""}
 	for name, test := range map[string]struct {
 		then    []*v1.Node
 		current bool
 	}{
+		"a node excluded":            {[]*v1.Node{first[0], excluded}, false},
 		"the same nodes":             {first, true},
 		"a node reports something":   {[]*v1.Node{first[0], heartbeat}, true},
 		"a node without an address":  {[]*v1.Node{first[0], first[1], node("c", "server-c")}, true},

@@ -37,7 +37,7 @@ type Request struct {
 }
 
 // NodesCurrent reports whether no round, of any Service, has begun with later nodes that differ in
-// a name, an address or a server. Such nodes bring every Service another round.
+// a name, an address, a server or their exclusion. Such nodes bring every Service another round.
 func (r Request) NodesCurrent() bool { return r.current == nil || r.current() }
 
 // merge returns one request for two that wait for the same turn, with the newer Service and its
