@@ -11,6 +11,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -206,5 +207,21 @@ func TestMetrics_ShowSinceWhenALoadBalancerIsPending(t *testing.T) {
 	env.look()
 	if got := value("oldest_pending_loadbalancer_timestamp_seconds", "", ""); got != since {
 		t.Errorf("after a restart the oldest is since %v, want %v", got, since)
+	}
+}
+
+// An unmanaged Service has no desired state to wait for.
+//
+//proves:100
+func TestMetrics_UnmanagedServiceIsNotPending(t *testing.T) {
+	t.Parallel()
+	counts, value := shown(t)
+	env := newEnvironment(t, environmentOptions{shown: counts})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	annotate(annotation.Managed, "false")(svc)
+	env.ensure(svc, nodes)
+	if got := value("services", "phase", "pending"); got != 0 {
+		t.Errorf("%v Services are pending, want none", got)
 	}
 }

@@ -32,7 +32,10 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	r, svc := u.r, u.req.Service
 	status := svc.Status.LoadBalancer.DeepCopy()
 	if u.preview == nil {
-		r.store.Update(svc.UID, (*state.Entry).DropApplied) // others may change the load balancer
+		r.store.Update(svc.UID, func(e *state.Entry) {
+			e.DropApplied() // others may change the load balancer
+			e.Unsettled = state.Unsettled{}
+		})
 		if u.req.Operation != dispatch.Ensure {
 			return status, nil
 		}
