@@ -276,3 +276,16 @@ func (r *routed) anotherPool(cidr string) string {
 	}
 	return network.ID
 }
+
+// A Service that has changed to port forwardings leaves its port to others, with any source ranges.
+func TestRouter_LeavesItsPortWithProvider(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
+	r.svc.Status.LoadBalancer = *r.ensure(r.svc, nodes)
+	r.svc.Annotations[annotation.Provider], r.svc.Annotations[annotation.AllowReplace] = "port-forwarding", "true"
+	r.svc.Spec.Ports[0].NodePort = 30080
+	r.ensure(r.svc, nodes)
+	r.ensure(r.routedService("other"), nodes)
+}

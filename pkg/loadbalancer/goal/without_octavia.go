@@ -275,10 +275,12 @@ func (g *withoutOctavia) Commit(ctx context.Context, r Round, reported plan.Plan
 	if err := g.Groups.Close(ctx, r.Groups.Task); err != nil {
 		return nil, err
 	}
+	var access *state.Access // port forwardings open only NodePorts, which no other Service has
 	if lb.Provider != driver.PortForwarding {
-		access := accessOf(g.in.Settings)
-		g.Memory.Store.Update(uid, func(e *state.Entry) { e.Access = &access })
+		has := accessOf(g.in.Settings)
+		access = &has
 	}
+	g.Memory.Store.Update(uid, func(e *state.Entry) { e.Access = access })
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		g.Memory.Store.Update(uid, func(e *state.Entry) { e.Made.UnattachedFloatingIP = false })
 	}
