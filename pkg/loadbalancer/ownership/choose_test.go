@@ -37,6 +37,7 @@ func TestChoose_FollowsTruthTable(t *testing.T) {
 		{"both have one of ours", "", "", "", candidate{OwnFloatingIP: true}, candidate{OwnFloatingIP: true}, "old"},
 		{"the younger's floating IP is published", "", "", "", candidate{OwnFloatingIP: true}, candidate{FloatingIPs: []string{other, published}}, "young"},
 		{"the younger's VIP is published", "", "", "", candidate{OwnFloatingIP: true}, candidate{VIPs: []string{published}}, "young"},
+		{"neither has an address yet", "", "", "", candidate{VIPs: []string{""}}, candidate{OwnFloatingIP: true}, "young"},
 		{"the published one is in ERROR", "", "", "", candidate{OwnFloatingIP: true}, candidate{VIPs: []string{published}, Failed: true}, "young"},
 		{"the younger was written down", "", "", "young", candidate{VIPs: []string{published}}, candidate{}, "young"},
 		{"the younger is remembered", "", "young", "old", candidate{VIPs: []string{published}}, candidate{}, "young"},
@@ -127,5 +128,16 @@ func TestChoose_DividesOthersIntoReplacedAndDuplicates(t *testing.T) {
 				t.Errorf("not everyone is told of once: %v", seen)
 			}
 		})
+	}
+}
+
+// Two API servers may create a load balancer within the same second.
+func TestChoose_IsTheSameInEachRoundForLoadBalancersOfOneAge(t *testing.T) {
+	t.Parallel()
+	a, b := ownership.Candidate{ID: "a", CreatedAt: day(1)}, ownership.Candidate{ID: "b", CreatedAt: day(1)}
+	for _, all := range [][]ownership.Candidate{{a, b}, {b, a}} {
+		if got := all[ownership.Choose(all, ownership.Known{}).Chosen].ID; got != "a" {
+			t.Errorf("chosen %s of %v", got, all)
+		}
 	}
 }

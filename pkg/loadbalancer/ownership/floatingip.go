@@ -29,8 +29,8 @@ func (f FloatingIPs) Own(description string) bool {
 // truncated name is no proof.
 func (f FloatingIPs) Kept(description string) bool {
 	i := f.of
-	if !strings.Contains(description, i.ClusterID) || !strings.Contains(description, " "+i.Namespace+"/"+i.Service+proofHead) {
-		return false
+	if !strings.Contains(description, " "+i.Namespace+"/"+i.Service+proofHead) {
+		return false // there can be thousands of others, and regular expressions are slow
 	}
 	match := floatingIPProof.FindStringSubmatch(description)
 	if match == nil || i.ClusterID == "" || match[2] != i.ClusterID || match[1] == i.ServiceUID {

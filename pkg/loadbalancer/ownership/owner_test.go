@@ -150,3 +150,78 @@ func TestIdentity_KeepsCutNamesDistinct(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnOnVIP_ReleasesWhatItsNamespaceHasKept(t *testing.T) {
+	t.Parallel()
+	api := with(func(id *ownership.Identity) { id.Service, id.ServiceUID = "api", "uid-of-api" })
+	shop := with(func(id *ownership.Identity) { id.Namespace, id.ServiceUID = "shop", "uid-of-shop" })
+	theirs := with(func(id *ownership.Identity) { id.ClusterID, id.ServiceUID = "theirs", "uid-of-theirs" })
+	unknown := with(func(id *ownership.Identity) { id.ClusterID = "" })
+	for what, test := range map[string]struct {
+		of          ownership.Identity
+		description string
+		releases    bool // what a Service that releases its floating IP owns
+		keeps       bool // what another one owns
+	}{
+		"its own":                         {web(), web().FloatingIPs().Description(), true, true},
+		"of a neighbor":                   {web(), api.FloatingIPs().Description(), true, false},
+		"of another namespace":            {web(), shop.FloatingIPs().Description(), false, false},
+		"of another cluster":              {web(), theirs.FloatingIPs().Description(), false, false},
+		"of cloud-provider-openstack":     {web(), web().FloatingIPs().LegacyDescription(), false, false},
+		"a person's":                      {web(), "reserved", false, false},
+		"of an unknown cluster, by ours":  {unknown, api.FloatingIPs().Description(), false, false},
+		"of a neighbor of no known place": {unknown, with(func(id *ownership.Identity) { id.ClusterID, id.ServiceUID = "", "api" }).FloatingIPs().Description(), false, false},
+	} {
+		for releases, want := range map[bool]bool{true: test.releases, false: test.keeps} {
+			id := test.of
+			id.Releases = releases
+			if got := id.FloatingIPs().OwnOnVIP(test.description, false); got != want {
+				t.Errorf("%s, releases %v: %v", what, releases, got)
+			}
+		}
+	}
+}
+
+// The last Service on a load balancer deletes it if its owner has no parts there any more.
+func TestOwnerHas_GoesByUIDOrNameAndAssumesUnknownOwnersToHaveAll(t *testing.T) {
+	t.Parallel()
+	byUID := ownership.Owner{ServiceUID: serviceUID, Kubernetes: true}
+	byName := ownership.Owner{Namespace: "default", Service: "web-1", Kubernetes: true}
+	both := ownership.OwnerOf(web().Name(), web().Description(), web().Tags())
+	api := with(func(id *ownership.Identity) { id.Service, id.ServiceUID = "api", "uid-of-api" })
+	renamed := []string{web().ServiceTag()}
+	for what, test := range map[string]struct {
+		owner ownership.Owner
+		name  string
+		tags  []string
+		want  bool
+	}{
+		"unknown":                           {ownership.Owner{Kubernetes: true}, "by hand", nil, true},
+		"by its UID":                        {byUID, "renamed", renamed, true},
+		"by its UID, another's":             {byUID, api.PoolName(0), api.Tags(), false},
+		"by its UID, by hand":               {byUID, "by hand", nil, false},
+		"by its name":                       {byName, web().PoolName(0), nil, true},
+		"by its name, another's":            {byName, api.PoolName(0), nil, false},
+		"by its name, with a tag of no UID": {byName, "by hand", []string{"kube_svc_uid_"}, false},
+		"by both, renamed":                  {both, "renamed", renamed, true},
+		"by both, without tags":             {both, web().PoolName(0), nil, true},
+		"by both, another's":                {both, api.PoolName(0), api.Tags(), false},
+	} {
+		if got := test.owner.Has(test.name, test.tags); got != test.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+// An owner without a known cluster is in no cluster, also if --cluster-name is empty.
+func TestInClusterOf_NeedsAKnownCluster(t *testing.T) {
+	t.Parallel()
+	unnamed := with(func(id *ownership.Identity) { id.ClusterName, id.ClusterID = "", "" })
+	for what, owner := range map[string]ownership.Owner{
+		"a client outside of Kubernetes": {}, "a truncated name": {Kubernetes: true}, "of an unknown cluster": {ServiceUID: "u", Kubernetes: true},
+	} {
+		if owner.InClusterOf(unnamed) || owner.InClusterOf(web()) {
+			t.Errorf("%s is taken for one of this cluster", what)
+		}
+	}
+}
