@@ -41,8 +41,7 @@ type shard struct {
 func parse(data string) map[types.UID]string {
 	texts := map[types.UID]string{}
 	for line := range strings.Lines(data) {
-		service, text, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && text != "" {
+		if service, text, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 			texts[types.UID(service)] = text
 		}
 	}

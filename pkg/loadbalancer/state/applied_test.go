@@ -135,6 +135,11 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	})
 	sameContents := cmp.Comparer(func(a, b *model.LoadBalancer) bool { return a == b })
 	moved := derived(func(a *state.Applied) { a.Seen.UpdatedAt = began.Add(time.Second) })
+	deeper := derived(func(a *state.Applied) { a.Depth = model.Settings })
+	addressed := derived(func(a *state.Applied) { a.Persisted.Address = true })
+	recorded := derived(func(a *state.Applied) { a.Persisted.Record = true })
+	written := derived(func(a *state.Applied) { a.Persisted = state.Persisted{Record: true, Address: true} })
+	confirmed := derived(func(a *state.Applied) { a.Confirmed = true })
 	repacked := derived(func(a *state.Applied) { a.Contents = balancer("lb") })
 	for name, c := range map[string]struct{ have, now, want *state.Applied }{
 		"nothing else was recorded":            {before, now, now},
@@ -142,6 +147,10 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 		"the new one was, the other not":       {now, noted, noted},
 		"the new one is of another updated_at": {noted, moved, moved},
 		"it was dropped":                       {nil, now, nil},
+		"it was read in another depth":         {deeper, now, deeper},
+		"its address was written down":         {addressed, recorded, written},
+		"its record was written down":          {recorded, addressed, written},
+		"only it was confirmed":                {confirmed, before, confirmed},
 		"another updated_at was recorded":      {moved, now, moved},
 		"other contents were recorded":         {repacked, now, repacked},
 	} {
@@ -258,9 +267,42 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 			if c.want == unknown && (got.Contents != nil || got.Digests != state.Digests{Full: "digest"}) {
 				t.Errorf("contents, or a digest without nodes, are still known: %+v", got)
 			}
-			if !c.other.Confirmed {
+			if !c.other.Confirmed || c.other.Contents != nil && !c.other.Contents.UpdatedAt.Equal(began) {
 				t.Error("what was applied was changed in place")
 			}
 		})
+	}
+}
+
+// The record of the previous process remains comparable only while the load balancer has the same parts.
+func TestStore_RebasesARecordOfThePreviousProcess(t *testing.T) {
+	t.Parallel()
+	later := began.Add(time.Minute)
+	contents := balancer("lb")
+	for name, test := range map[string]struct {
+		change func(*model.LoadBalancer)
+		parts  string
+	}{
+		"the same parts":   {func(*model.LoadBalancer) {}, "parts"},
+		"another listener": {func(lb *model.LoadBalancer) { lb.Listeners[0].ID = "new" }, ""},
+	} {
+		store, _ := newStore()
+		other := applied("lb")
+		other.Depth, other.Parts, other.Contents, other.Persisted = model.Listed, "parts", contents, state.Persisted{Address: true}
+		store.Update("other", func(e *state.Entry) { e.SetApplied(other) })
+		if len(store.Unpersisted()) != 1 {
+			t.Fatal("its record is not due")
+		}
+		now := balancer("lb")
+		now.UpdatedAt = later
+		test.change(now)
+		store.RebaseOthers("ours", state.VersionOf(balancer("lb")), now, later)
+		got := store.Get("other").Applied
+		if got.Parts != test.parts || (got.Contents == contents) != (test.parts != "") || got.Confirmed || got.Digests != (state.Digests{Full: "digest"}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if due := store.Unpersisted(); len(due) > 0 {
+			t.Errorf("%s: a record is due before it is confirmed: %v", name, due)
+		}
 	}
 }

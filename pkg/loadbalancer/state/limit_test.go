@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,6 +22,8 @@ func TestStore_CountsServicesOfANamespaceUpToItsLimit(t *testing.T) {
 	var quota *state.QuotaError
 	if err := store.Count(ownerOf(second), 1); !errors.As(err, &quota) || *quota != (state.QuotaError{Namespace: "default", Most: 1}) {
 		t.Errorf("beyond the limit: %v", err)
+	} else if want := "namespace default has 1 Services with load balancers, which is max-services-per-namespace"; !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("it says %q", err)
 	}
 	if store.Get(second.UID).Namespace != "" {
 		t.Error("a Service beyond the limit is counted")

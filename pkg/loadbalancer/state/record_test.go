@@ -24,18 +24,20 @@ func TestParseRecord_ReadsWhatStringWrote(t *testing.T) {
 	bare := state.Record{LoadBalancerID: "lb", UpdatedAt: updated, Digests: state.Digests{Full: "digest"}, Service: "uid"}
 	unread := state.Record{LoadBalancerID: "lb", UpdatedAt: updated, Service: "uid"}
 	for text, want := range map[string]state.Record{
-		full.String():                              full,
-		warned.String():                            warned,
-		unconfirmed.String():                       unconfirmed,
-		weighed.String():                           weighed,
-		confirmed.String():                         confirmed,
-		unbelieved.String():                        unbelieved,
-		bare.String():                              bare,
-		"lb 2026-11-20T18:34:24Z digest uid":       unread, // without the floating IP, by another version
-		"lb 2026-11-20T18:34:24Z digest uid frame": unread,
-		"lb 2026-11-20T18:34:24Z digest uid fip frame v99": unread,
-		"lb 2026-11-20T18:34:24Z digest uid fip frame v1+": unread,
-		"lb 2026-11-20T18:34:24Z digest uid fip frame vw":  unread,
+		full.String():                                  full,
+		warned.String():                                warned,
+		unconfirmed.String():                           unconfirmed,
+		weighed.String():                               weighed,
+		confirmed.String():                             confirmed,
+		unbelieved.String():                            unbelieved,
+		bare.String():                                  bare,
+		"lb 2026-11-20T18:34:24Z digest uid":           unread, // without the floating IP, by another version
+		"lb 2026-11-20T18:34:24Z digest uid frame":     unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame": unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame v1 nodes:0 more": unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame v99":             unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame v1+":             unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame vw":              unread,
 	} {
 		if got, ok := state.ParseRecord(text); !ok || got != want {
 			t.Errorf("%q is read as %+v, %v, want %+v", text, got, ok, want)
