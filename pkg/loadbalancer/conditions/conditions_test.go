@@ -151,6 +151,11 @@ func TestRound_SaysWhatItHasFoundAndNothingElse(t *testing.T) {
 		"a setting is ignored":    {round: conditions.Round{LoadBalancerID: "lb", Ignored: "x: unknown"}, want: "Provisioned=true LoadBalancerReady, Degraded=false LoadBalancerSound, Refused=false LoadBalancerSettingIgnored, Drifted=false LoadBalancerAsApplied"},
 		"unhealthy, and watched":  {round: conditions.Round{LoadBalancerID: "lb", Watched: true}, status: v1.ServiceStatus{Conditions: unhealthy}, want: "Provisioned=true LoadBalancerReady, Refused=false LoadBalancerRequestAccepted, Drifted=false LoadBalancerAsApplied"},
 		"unhealthy, not watched":  {round: conditions.Round{LoadBalancerID: "lb"}, status: v1.ServiceStatus{Conditions: unhealthy}, want: arrived},
+		"unhealthy as another":    {round: conditions.Round{LoadBalancerID: "lb", Watched: true}, status: v1.ServiceStatus{Conditions: []metav1.Condition{condition(reason.Provisioned, metav1.ConditionTrue, reason.NoHealthyMember, "", earlier)}}, want: arrived},
+		"healthy again":           {round: conditions.Round{LoadBalancerID: "lb", Watched: true}, status: v1.ServiceStatus{Conditions: []metav1.Condition{condition(reason.Degraded, metav1.ConditionFalse, reason.NoHealthyMember, "", earlier)}}, want: arrived},
+		"was in ERROR":            {round: conditions.Round{LoadBalancerID: "lb", Watched: true}, status: v1.ServiceStatus{Conditions: []metav1.Condition{condition(reason.Degraded, metav1.ConditionTrue, reason.InError, "", earlier)}}, want: arrived},
+		"refused, drift is left":  {round: conditions.Round{Err: failure, Refusal: reason.NotOwned, Drift: "x"}, want: "Provisioned=false LoadBalancerRefused, Refused=true LoadBalancerNotOwned, Drifted=true LoadBalancerDrifted"},
+		"refused, for a quota":    {round: conditions.Round{Err: failure, Refusal: reason.QuotaExceeded, Reported: reason.QuotaExceeded}, want: "Provisioned=false LoadBalancerRefused, Refused=true LoadBalancerQuotaExceeded, Drifted=false LoadBalancerAsApplied"},
 		"drift is left":           {round: conditions.Round{LoadBalancerID: "lb", Drift: "x"}, want: "Provisioned=true LoadBalancerReady, Degraded=false LoadBalancerSound, Refused=false LoadBalancerRequestAccepted, Drifted=true LoadBalancerDrifted"},
 		"gone, and left":          {round: conditions.Round{Drift: "x"}, want: "Provisioned=false LoadBalancerGone, Refused=false LoadBalancerRequestAccepted, Drifted=true LoadBalancerDrifted"},
 		"refused":                 {round: conditions.Round{Err: failure, Refusal: reason.NotOwned}, want: "Provisioned=false LoadBalancerRefused, Refused=true LoadBalancerNotOwned, Drifted=false LoadBalancerAsApplied"},
@@ -183,6 +188,72 @@ func TestHealth_IsDegradedOnlyWhereAPoolServesNobody(t *testing.T) {
 		}
 		if operating == "ERROR" && said[0].Message != "Load balancer lb-1 has the operating status ERROR: no member answers of the pool for TCP/80" {
 			t.Errorf("says %q", said[0].Message)
+		}
+	}
+}
+
+func TestRound_SaysWhatItsRoundHasFound(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("the request failed")
+	long := errors.New(strings.Repeat("x", 2000))
+	for name, test := range map[string]struct {
+		round conditions.Round
+		want  map[reason.Condition]string
+	}{
+		"arrived": {conditions.Round{LoadBalancerID: "lb", Address: "203.0.113.5", Ignored: "a setting", Drift: "a step"}, map[reason.Condition]string{
+			reason.Provisioned: "Load balancer lb serves the Service at 203.0.113.5", reason.Degraded: "", reason.IsRefused: "Without effect: a setting", reason.IsDrifted: "a step",
+		}},
+		"refused": {conditions.Round{Err: failure, Refusal: reason.Invalid, Kept: "the old is kept"}, map[reason.Condition]string{
+			reason.Provisioned: "The request of the Service is refused: see the condition Refused", reason.IsRefused: "the old is kept", reason.IsDrifted: "",
+		}},
+		"in ERROR": {conditions.Round{Err: failure, Reported: reason.InError}, map[reason.Condition]string{
+			reason.Provisioned: "the request failed", reason.Degraded: "the request failed",
+		}},
+		"PENDING": {conditions.Round{Err: failure, Reported: reason.Pending}, map[reason.Condition]string{reason.Provisioned: "the request failed"}},
+	} {
+		got := map[reason.Condition]string{}
+		for _, c := range test.round.Conditions(&v1.Service{}) {
+			got[c.Type] = c.Message
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if got := (conditions.Round{Err: long, Reported: reason.Pending}).Conditions(&v1.Service{}); len(got[0].Message) > 960 {
+		t.Errorf("a message has %d bytes", len(got[0].Message))
+	}
+}
+
+func TestHealth_NamesPoolsOnlyIfTheyAreKnown(t *testing.T) {
+	t.Parallel()
+	got := conditions.Health("lb-1", "ERROR", nil)
+	want := []conditions.Condition{{
+		Type: reason.Degraded, Is: true, Reason: reason.NoHealthyMember, Message: "Load balancer lb-1 has the operating status ERROR: no member answers",
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A status without its own change has the time of the last one.
+func TestChanges_AreOfEachPartOfACondition(t *testing.T) {
+	t.Parallel()
+	have := []metav1.Condition{condition(reason.IsRefused, metav1.ConditionTrue, reason.Invalid, "text", earlier)}
+	for name, test := range map[string]struct {
+		wanted  conditions.Condition
+		changed bool
+		since   metav1.Time
+	}{
+		"nothing":           {conditions.Condition{Type: reason.IsRefused, Is: true, Reason: reason.Invalid, Message: "text"}, false, earlier},
+		"the message":       {conditions.Condition{Type: reason.IsRefused, Is: true, Reason: reason.Invalid, Message: "other"}, true, earlier},
+		"the reason":        {conditions.Condition{Type: reason.IsRefused, Is: true, Reason: reason.Conflict, Message: "text"}, true, earlier},
+		"the status":        {conditions.Condition{Type: reason.IsRefused, Is: false, Reason: reason.Invalid, Message: "text"}, true, now},
+		"another condition": {conditions.Condition{Type: reason.IsDrifted, Is: true, Reason: reason.Invalid, Message: "text"}, true, now},
+	} {
+		changes := conditions.Changes(have, []conditions.Condition{test.wanted}, now)
+		got := byType(patched(t, have, changes))[string(test.wanted.Type)]
+		if len(changes) > 0 != test.changed || test.changed && !got.LastTransitionTime.Equal(&test.since) {
+			t.Errorf("%s: changed %v, since %s", name, len(changes) > 0, got.LastTransitionTime)
 		}
 	}
 }

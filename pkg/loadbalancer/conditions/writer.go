@@ -277,15 +277,14 @@ func (w *Writer) again(key types.NamespacedName, pending statement) {
 
 // restore keeps conditions that could not be written, unless there are newer ones.
 func (w *Writer) restore(key types.NamespacedName, pending statement) {
+	if pending.uid == "" {
+		return // a removal needs none
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if pending.uid != "" {
-		w.add(key, pending.uid, slices.Collect(maps.Values(pending.conditions)), pending.record, false)
-		if now := w.pending[key]; now.uid == pending.uid && pending.waited {
-			now.waited = true
-			w.pending[key] = now
-		}
-	} else if _, there := w.pending[key]; !there {
-		w.pending[key] = statement{}
+	w.add(key, pending.uid, slices.Collect(maps.Values(pending.conditions)), pending.record, false)
+	if now := w.pending[key]; now.uid == pending.uid && pending.waited {
+		now.waited = true
+		w.pending[key] = now
 	}
 }

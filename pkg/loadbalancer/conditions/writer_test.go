@@ -28,18 +28,27 @@ import (
 
 // cluster has a Writer that runs, and counts its patches.
 type cluster struct {
-	t      *testing.T
-	client *fake.Clientset
-	writer *conditions.Writer
+	t       *testing.T
+	client  *fake.Clientset
+	factory informers.SharedInformerFactory
+	stopped <-chan struct{}
+	writer  *conditions.Writer
 
 	mu      sync.Mutex
 	patches int
 	last    string // patch
 	fail    error  // of patches
+	during  func() // called in each patch
 }
 
 // run calls test in a bubble of time, with a cluster that has these Services.
 func run(t *testing.T, services []*v1.Service, test func(*cluster)) {
+	t.Helper()
+	runAfter(t, services, (*cluster).watch, test)
+}
+
+// runAfter is run, and calls before with the cluster before the Writer runs.
+func runAfter(t *testing.T, services []*v1.Service, before, test func(*cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -54,25 +63,36 @@ func run(t *testing.T, services []*v1.Service, test func(*cluster)) {
 			defer c.mu.Unlock()
 			c.patches++
 			c.last = string(action.(clienttesting.PatchAction).GetPatch())
+			if c.during != nil {
+				c.during()
+			}
 			if action.GetSubresource() != "status" {
 				t.Errorf("patches %q", action.GetSubresource())
 			}
 			return c.fail != nil, nil, c.fail
 		})
-		factory := informers.NewSharedInformerFactory(c.client, 0)
+		c.factory = informers.NewSharedInformerFactory(c.client, 0)
 		c.writer = conditions.NewWriter(c.client.CoreV1(), clock.RealClock{})
-		if err := c.writer.Use(factory.Core().V1().Services()); err != nil {
-			t.Fatal(err)
-		}
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
+		c.stopped = ctx.Done()
+		before(c)
 		var work sync.WaitGroup
 		work.Go(func() { c.writer.Run(ctx) })
 		test(c)
 		cancel()
 		work.Wait()
-		factory.Shutdown()
+		c.factory.Shutdown()
 	})
+}
+
+// watch has the Writer use the informer of Services, and returns when that has all.
+func (c *cluster) watch() {
+	c.t.Helper()
+	if err := c.writer.Use(c.factory.Core().V1().Services()); err != nil {
+		c.t.Fatal(err)
+	}
+	c.factory.Start(c.stopped)
+	c.factory.WaitForCacheSync(c.stopped)
+	synctest.Wait()
 }
 
 func web() *v1.Service {

@@ -39,7 +39,7 @@ func TestCensusOf_CountsServicesByPhaseWithTheOldestOfEach(t *testing.T) {
 		{Unsettled: since(2)}, {Unsettled: since(1), Accepted: &v1.Service{}}, {Unsettled: since(4)},
 		{Unsettled: since(6), Refusal: refused}, {Unsettled: since(5), Refusal: refused, Accepted: &v1.Service{}},
 		{Unsettled: deleting, Refusal: refused},
-		{Made: state.Made{Touched: true}}, {Namespace: "default"}, // of which nothing says that they want a load balancer
+		{Made: state.Made{Touched: true}}, {Namespace: "default"}, {Served: "7"}, // of which nothing says that they want a load balancer
 	}
 	want := state.Census{
 		Services: map[state.Phase]int{state.Settled: 2, state.Pending: 3, state.Refused: 2, state.Deleting: 1},

@@ -18,7 +18,7 @@ func TestCreator_StaysAsLongAsItIsACandidate(t *testing.T) {
 		candidates []types.UID
 		want       types.UID
 	}{
-		{nil, ""}, {[]types.UID{"b"}, "b"}, {[]types.UID{"a", "b"}, "b"}, {[]types.UID{"a"}, "a"}, {nil, ""}, {[]types.UID{"b"}, "b"},
+		{nil, ""}, {[]types.UID{"b"}, "b"}, {[]types.UID{"a", "b"}, "b"}, {[]types.UID{"a"}, "a"}, {nil, ""}, {[]types.UID{"b", "a"}, "b"},
 	} {
 		if got := store.Creators.Of(share, test.candidates); got != test.want {
 			t.Errorf("%d: %q, want %q", i, got, test.want)
