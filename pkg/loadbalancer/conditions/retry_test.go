@@ -220,3 +220,22 @@ type stopped struct {
 }
 
 func (s stopped) Informer() cache.SharedIndexInformer { return s.informer }
+
+// Services change at any time, also between the end of a round and the write of its conditions.
+func TestWriter_KeepsConditionsOfServicesThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{web()}, func(c *cluster) {
+		c.say("uid", sound())
+		c.writer.Set(name(), "uid", []conditions.Condition{ready()}, annotation.Record{})
+		svc, err := c.client.CoreV1().Services("shop").Get(c.t.Context(), "web", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		svc.Labels = map[string]string{"team": "blue"}
+		if _, err := c.client.CoreV1().Services("shop").Update(c.t.Context(), svc, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(2 * time.Second)
+		c.assert(2, "Degraded=False Other=True Provisioned=True")
+	})
+}

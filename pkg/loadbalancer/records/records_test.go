@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loglines"
 )
 
 // process is a process that keeps records until it is stopped.
@@ -34,6 +35,8 @@ type process struct {
 type fixture struct {
 	t      *testing.T
 	client *fake.Clientset
+	// log is that of the last process.
+	log *loglines.Log
 	// live are the Services that there are, nil when that is not known.
 	live atomic.Pointer[map[types.UID]bool]
 	// fails, when set, returns the error of a request.
@@ -66,6 +69,7 @@ func (f *fixture) maps() corev1.ConfigMapInterface {
 func (f *fixture) start() *process {
 	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.t.Context())
+	ctx, f.log = loglines.At(ctx, 2)
 	p := &process{ConfigMaps: records.New(f.maps(), clock.RealClock{})}
 	if err := p.Load(ctx); err != nil {
 		f.t.Fatal(err)

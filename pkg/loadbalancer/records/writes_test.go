@@ -104,22 +104,38 @@ func TestConfigMaps_WriteRecordAndRemovalOfOnePeriodTogether(t *testing.T) {
 func TestConfigMaps_HoldExactlyWhatTheLimitAllows(t *testing.T) {
 	t.Parallel()
 	const limit = 768 << 10
-	for more, want := range map[int]int{0: 3, 1: 2} {
+	for name, test := range map[string]struct {
+		more int // bytes than fit
+		want []int
+	}{
+		"all":              {0, []int{0, 1, 2}},
+		"all but the last": {1, []int{0, 1}},
+		"all but a long":   {1000, []int{0, 2}},
+	} {
 		run(t, func(f *fixture) {
 			services := in(1, 3)
 			slices.Sort(services) // the order in which they are written
+			texts := []string{"first", "", "last"}
+			texts[1] = strings.Repeat("x", limit+test.more-3*(len(services[0])+2)-len(texts[0])-len(texts[2]))
 			p := f.start()
-			long := limit - 3*(len(services[0])+2) - len("first") - len("last") + more
-			for i, text := range []string{"first", strings.Repeat("x", long), "last"} {
+			for i, text := range texts {
 				p.Set(services[i], text)
 			}
 			time.Sleep(time.Hour)
-			data := f.stored(1).Data["load-balancers"]
-			if n := strings.Count(data, "\n"); n != want || len(data) > limit || more == 0 && len(data) != limit {
-				t.Errorf("%d records in %d bytes, %d more than fit", n, len(data), more)
+			var want string
+			for _, i := range test.want {
+				want += string(services[i]) + " " + texts[i] + "\n"
 			}
-			if want == 2 && !strings.HasPrefix(data, string(services[0])+" first\n"+string(services[1])) {
-				t.Error("a record that does not fit displaces an earlier one")
+			if data := f.stored(1).Data["load-balancers"]; data != want {
+				t.Errorf("%s: %d records in %d bytes", name, strings.Count(data, "\n"), len(data))
+			}
+			// The operator reads why a restart takes longer than before.
+			var missing []any
+			for _, line := range f.log.Take() {
+				missing = append(missing, line["notRecorded"])
+			}
+			if left := 3 - len(test.want); left == 0 && len(missing) > 0 || left > 0 && fmt.Sprint(missing) != fmt.Sprint([]any{left}) {
+				t.Errorf("%s: reported as not recorded are %v", name, missing)
 			}
 		})
 	}

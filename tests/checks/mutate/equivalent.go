@@ -12,10 +12,16 @@ type equal struct {
 // equivalent returns the mutants that are not sampled because they change no observable
 // behaviour.
 func equivalent() []equal {
+	const unread = "nothing reads the channel of this timer any more"
 	return []equal{
 		{"pkg/loadbalancer/octavia/observe/floatingip.go", "free", "kept", "!(kept)", 1, "whether one is kept by others is asked only where none is free"},
 		{"pkg/loadbalancer/ownership/names.go", "cut", "len(s) > maxLength", "len(s) >= maxLength", 0, "all of a text is the text"},
 		{"pkg/loadbalancer/octavia/apply/run.go", "ids", `all = append(all, "floatingIP", lb.FloatingIP.ID)`, "", 0, "it is for the log"},
+		{"pkg/loadbalancer/octavia/watcher/watcher.go", "run", "timer.Stop()", "", 0, unread},
+		{"pkg/loadbalancer/octavia/watcher/watcher.go", "run", "timer.Stop()", "", 1, unread},
+		{"pkg/loadbalancer/octavia/drift/detector.go", "Watch", "timer.Stop()", "", 0, unread},
+		{"pkg/loadbalancer/octavia/drift/records.go", "run", "timer.Stop()", "", 0, unread},
+		{"pkg/loadbalancer/records/records.go", "Run", "defer cancel()", "", 0, "the process ends"},
 		{"pkg/loadbalancer/plan/ovn_zed.go", "poolOfStep", "true", "!(true)", 7, "no status is stale when the only monitor of a pool is deleted"},
 	}
 }

@@ -124,3 +124,88 @@ func TestDurations_PollInTimeWhereTimesDiffer(t *testing.T) {
 		t.Errorf("%d polls were later than the longest interval", lateOnes)
 	}
 }
+
+// The rules of the pace, in seconds: the first poll comes before the fastest operation is done, the second soon after it.
+func TestIntervals_FollowTheObservedOperations(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for name, test := range map[string]struct {
+		operation Operation
+		all       []sample
+		first     time.Duration
+		step      int // in milliseconds
+	}{
+		"nothing was pending before the end":            {Creating, []sample{{0, 20 * s}}, 10 * s, 500},
+		"faster than the pace":                          {Updating, []sample{{0, s}}, s, 33},
+		"pending shortly before the end":                {Updating, []sample{{3 * s, 4 * s}}, 3 * s, 300},
+		"several, of which one was quicker":             {Updating, []sample{{5 * s, 6 * s}, {2 * s, 4 * s}}, 2 * s, 250},
+		"the longest that was pending before all ends":  {Creating, []sample{{30 * s, 40 * s}, {35 * s, 36 * s}, {20 * s, 50 * s}}, 35 * s, 500},
+		"an end at that very time is not before it":     {Creating, []sample{{36 * s, 40 * s}, {30 * s, 36 * s}}, 30 * s, 500},
+		"none was pending before the quickest end":      {Creating, []sample{{30 * s, 40 * s}, {21 * s, 20 * s}}, 10 * s, 500},
+		"longer than the longest first poll":            {Updating, []sample{{100 * s, 101 * s}}, 5 * s, 500},
+		"longer, and not pending before":                {Creating, []sample{{0, 600 * s}}, 22500 * time.Millisecond, 500},
+		"the newest was not pending before the end":     {Updating, []sample{{3 * s, 4 * s}, {0, 8 * s}}, 4 * s, 400},
+		"members are changed within the shortest limit": {ChangingMembers, []sample{{0, 60 * s}}, 5 * s, 500},
+		"failed over like created":                      {FailingOver, []sample{{0, 60 * s}}, 22500 * time.Millisecond, 500},
+	} {
+		kind := Kind{"amphora", test.operation}
+		given := Pace{First: s, Step: 500 * time.Millisecond, Cap: 3 * s, Kind: kind}
+		got, known := durations{kind: test.all}.intervals(given)
+		if !known || got.First != test.first || got.Step.Milliseconds() != int64(test.step) || got.Cap != given.Cap || got.Kind != kind {
+			t.Errorf("%s: first %s, step %s, known %v; want %s and %d ms", name, got.First, got.Step, known, test.first, test.step)
+		}
+	}
+}
+
+// The second poll is halfway to the fastest end, but at least a thirtieth of the first wait away, and at most as far as
+// the pace, or half of it if that is not closer than a tenth of the first wait.
+func TestIntervals_PollAgainHalfwayToTheFastestEnd(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		given, pending, done, want int // in milliseconds
+	}{
+		"as given":                  {500, 8000, 10000, 500},
+		"a tenth of the first wait": {1000, 8000, 10000, 800},
+		"half of the given":         {1000, 4000, 8000, 500},
+		"halfway to the end":        {4000, 9000, 10000, 500},
+		"a thirtieth":               {4000, 9000, 9100, 300},
+	} {
+		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+		kind := Kind{"amphora", Creating}
+		got, _ := durations{kind: {{ms(test.pending), ms(test.done)}}}.intervals(Pace{First: time.Second, Step: ms(test.given), Kind: kind})
+		if got.Step != ms(test.want) {
+			t.Errorf("%s: %s, want %d ms", name, got.Step, test.want)
+		}
+	}
+}
+
+func TestDurations_KeepTheNewest(t *testing.T) {
+	t.Parallel()
+	k := Kind{"amphora", Updating}
+	d := durations{}
+	for i := range samples + 2 {
+		d.observe(k, sample{done: time.Duration(i)})
+	}
+	if all := d[k]; len(all) != samples || all[0].done != 2 || all[samples-1].done != samples+1 {
+		t.Errorf("kept are %v", all)
+	}
+	if median, known := d.median(k); !known || median != 6 {
+		t.Errorf("the median is %s", median)
+	}
+}
+
+func TestOperation_LimitsFirstPollAndLeewayByItsKind(t *testing.T) {
+	t.Parallel()
+	for operation, machines := range map[Operation]bool{Creating: true, FailingOver: true, Updating: false, Deleting: false, ChangingMembers: false} {
+		latest, leeway := 10*time.Second, time.Duration(0)
+		if machines {
+			latest, leeway = 45*time.Second, 2*time.Second
+		}
+		if got := operation.latest(); got != latest {
+			t.Errorf("%s: latest %s", operation, got)
+		}
+		if got := operation.leeway(30 * time.Second); got != leeway {
+			t.Errorf("%s: leeway %s", operation, got)
+		}
+	}
+}
