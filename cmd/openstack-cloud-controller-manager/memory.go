@@ -9,9 +9,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// limitMemory sets the memory limit of the Go runtime from the limit of the container, unless
-// GOMEMLIMIT is set.
+// gcPercent is the growth of the heap after which the garbage collector runs, as in GOGC. A change of a
+// node takes several times the memory of the time between changes. With Go's 100 its peak is a fifth
+// higher, and CPU time a tenth lower (docs/internals/sizing.md).
+const gcPercent = 60
+
+// limitMemory sets how far the heap may grow, unless GOGC is set, and the memory limit of the Go runtime
+// from the limit of the container, unless GOMEMLIMIT is set.
 func limitMemory(env config.Environment) {
+	if _, given := env("GOGC"); !given {
+		debug.SetGCPercent(gcPercent)
+	}
 	if given, ok := env("GOMEMLIMIT"); ok {
 		klog.InfoS("The memory limit is GOMEMLIMIT", "limit", given)
 		return
