@@ -6,7 +6,7 @@ import (
 )
 
 // It is not parallel, because the settings are those of the process.
-func TestLimitMemory_CollectsGarbageMoreOftenUnlessGOGCIsSet(t *testing.T) { //nolint:paralleltest // see above
+func TestLimitMemory_CollectsGarbageMoreOftenUnlessGOGCIsSet(t *testing.T) {
 	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(100)
 	t.Cleanup(func() {
 		debug.SetMemoryLimit(limit)
