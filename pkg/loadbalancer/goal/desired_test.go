@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
@@ -104,6 +106,126 @@ func TestValidate_AsksTheProviderThatServes(t *testing.T) {
 		}
 		if slices.Contains(unused, test.unused) != (test.unused != "") || test.unused == "" && test.existing == nil && len(unused) > 0 {
 			t.Errorf("%s: ignored: %v", name, unused)
+		}
+	}
+}
+
+// alone is a subnet in a network without another IP family.
+var alone = neutron.Subnet{ID: "alone", NetworkID: "lonely", IPVersion: 4, CIDR: "10.9.0.0/24"}
+
+// A Service is refused before the first write for everything that the cloud would refuse later.
+func TestDesire_RefusesBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	existing := &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{SubnetID: "subnet", Address: "10.0.0.5"}}
+	ovn := func(c *config.LoadBalancer) { c.LBProvider, c.LBMethod = "ovn", "SOURCE_IP_PORT" }
+	internal := fixture.Annotated(annotation.Internal, "true")
+	for name, test := range map[string]struct {
+		conf     func(*config.LoadBalancer)
+		changes  []func(*v1.Service)
+		existing *model.LoadBalancer
+		has      []string
+		pods     string // the address of a pod, "" for none
+		words    string // "" if it is not refused
+	}{
+		"nothing":                                 {},
+		"a named one is missing":                  {changes: []func(*v1.Service){fixture.Annotated(annotation.LoadBalancerID, "missing")}, words: "there is no such load balancer"},
+		"another one than is named":               {changes: []func(*v1.Service){fixture.Annotated(annotation.LoadBalancerID, "missing")}, existing: existing},
+		"a feature that the provider lacks":       {conf: ovn, changes: []func(*v1.Service){fixture.Annotated(annotation.TLSContainer, secretRef)}, words: "the provider ovn has no TLS"},
+		"a provider that Octavia lacks":           {changes: []func(*v1.Service){fixture.Annotated(annotation.Provider, "acme")}, words: "acme"},
+		"an address in use":                       {changes: []func(*v1.Service){internal, askedAddress("10.0.0.1")}, words: "10.0.0.1 is in use"},
+		"an address in use, by itself":            {changes: []func(*v1.Service){internal, askedAddress("10.0.0.1")}, has: []string{"10.0.0.1"}},
+		"an address in use, it exists":            {changes: []func(*v1.Service){internal, askedAddress("10.0.0.1")}, existing: existing},
+		"a second address in use":                 {changes: []func(*v1.Service){internal, dual(v1.IPFamilyPolicyRequireDualStack), askedAddress("fd00::1")}, words: "fd00::1 is in use"},
+		"a pod that cannot be reached":            {conf: func(c *config.LoadBalancer) { c.Members = annotation.MembersPods }, pods: "10.244.0.7", words: "pod 10.244.0.7 has no route"},
+		"an address of another subnet":            {changes: []func(*v1.Service){internal, askedAddress("192.0.2.1")}, words: "192.0.2.1 is not in subnet subnet"},
+		"members of another family than VIP":      {conf: ovn, changes: []func(*v1.Service){fixture.Families(v1.IPv6Protocol)}, existing: &model.LoadBalancer{ID: "lb", Provider: "ovn", VIP: model.VIP{Address: "10.0.0.5"}}, words: "IPv6"},
+		"both families, of which it lacks one":    {changes: []func(*v1.Service){dual(v1.IPFamilyPolicyRequireDualStack), func(svc *v1.Service) { svc.Annotations[annotation.SubnetID] = "alone" }}, words: "has no subnet of IPv6"},
+		"both families, of which it may lack one": {changes: []func(*v1.Service){dual(v1.IPFamilyPolicyPreferDualStack), func(svc *v1.Service) { svc.Annotations[annotation.SubnetID] = "alone" }}},
+	} {
+		conf := fixture.Config()
+		if test.conf != nil {
+			test.conf(&conf.LoadBalancer)
+		}
+		s := newScene(t, conf, test.changes...)
+		s.subnets = append(s.subnets, alone)
+		if test.pods != "" {
+			s.withPods().endpoints[0].Endpoints[0].Address = netip.MustParseAddr(test.pods)
+		}
+		in := s.ask().in
+		want, err := s.engine.planner.desire(s.ctx, in, in.Settings.On(test.existing), test.existing, test.has)
+		if test.existing == nil && test.has == nil {
+			want, err = s.engine.planner.asked(s.ctx, in, nil)
+		}
+		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: %v, want %q", name, err, test.words)
+		}
+		if err == nil && (want.LoadBalancer == nil || want.Facts.MemberSubnetID != "subnet" || want.Basis != BasisOf(in, test.existing)) {
+			t.Errorf("%s: %+v", name, want)
+		}
+	}
+}
+
+// A Service that prefers both IP families gets the first one where the cloud has no place for the other, and is told why.
+func TestDesire_ServesOneFamilyWithoutAPlaceForTheOther(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		subnet   string
+		families int
+		notice   string
+	}{"both": {"subnet", 2, ""}, "one": {"alone", 1, "the load balancer serves only IPv4, because network lonely of the first VIP has no subnet of IPv6"}} {
+		s := newScene(t, fixture.Config(), dual(v1.IPFamilyPolicyPreferDualStack), fixture.Annotated(annotation.SubnetID, test.subnet))
+		s.subnets = append(s.subnets, alone)
+		want, err := s.engine.planner.asked(s.ctx, s.ask().in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notice := ""
+		for _, ignored := range want.Facts.Ignored {
+			notice += ignored.Message
+		}
+		if len(want.Settings.Families()) != test.families || len(want.LoadBalancer.VIP.Additional) != test.families-1 || !strings.Contains(notice, test.notice) || test.notice == "" && notice != "" {
+			t.Errorf("%s: families %v, VIP %+v, notice %q", name, want.Settings.Families(), want.LoadBalancer.VIP, notice)
+		}
+	}
+}
+
+// On another's load balancer only the listeners are desired.
+func TestDesire_OnAnothersLoadBalancerIsItsListeners(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, fixture.Config())
+	in := s.ask().in
+	for name, shared := range map[string]*model.Shared{"another's": {}, "its own": nil} {
+		lb := &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{SubnetID: "subnet", Address: "10.0.0.5"}, Shared: shared}
+		want, err := s.engine.planner.asked(s.ctx, in, lb)
+		if err != nil || (want.LoadBalancer.Shared != nil) != (shared != nil) || (want.LoadBalancer.FloatingIP == nil) != (shared != nil) || len(want.LoadBalancer.Listeners) != 1 {
+			t.Errorf("%s: %+v, error %v", name, want.LoadBalancer, err)
+		}
+	}
+}
+
+// What a new load balancer would refuse may be in effect on an existing one, which stays as it is.
+func TestValidate_TakesExistingLoadBalancersAsTheyAre(t *testing.T) {
+	t.Parallel()
+	const noVIPs, noMethod = "this Octavia has API version v2.20", "LEAST_CONNECTIONS"
+	drivers, version := driver.NewRegistry(driver.Settings{}), model.Version{Major: 2, Minor: 20} // load balancers have one VIP each
+	one := &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{Address: "10.0.0.5"}}
+	method := fixture.Annotated(annotation.Method, noMethod)
+	for name, test := range map[string]struct {
+		provider string
+		change   func(*v1.Service)
+		existing *model.LoadBalancer
+		refused  string
+	}{
+		"both families, required":             {"amphora", dual(v1.IPFamilyPolicyRequireDualStack), nil, noVIPs},
+		"both families, preferred":            {"amphora", dual(v1.IPFamilyPolicyPreferDualStack), nil, ""},
+		"both families, preferred, one VIP":   {"amphora", dual(v1.IPFamilyPolicyPreferDualStack), one, ""},
+		"an algorithm that ovn lacks":         {"ovn", method, nil, noMethod},
+		"an algorithm that ovn lacks, on one": {"ovn", method, &model.LoadBalancer{ID: "lb", Provider: "ovn"}, ""},
+	} {
+		asked := fixture.Settings(t, fixture.Service(test.change), fixture.Config(func(c *config.LoadBalancer) { c.LBProvider, c.LBMethod = test.provider, "" }))
+		err := Validate(drivers, asked, webIdentity(), version, test.existing)
+		if (err != nil) != (test.refused != "") || err != nil && !strings.Contains(err.Error(), test.refused) {
+			t.Errorf("%s: %v, want %q", name, err, test.refused)
 		}
 	}
 }

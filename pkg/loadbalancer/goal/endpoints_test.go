@@ -2,14 +2,21 @@ package goal
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // Whether a round has the endpoints of now depends on what its members are: nodes, nodes with weights, or pods.
@@ -82,6 +89,125 @@ func TestEndpoints_AreReadWhereMembersMayFollowThem(t *testing.T) {
 		got, err := c.endpoints(t.Context(), webService(), s)
 		if len(got) != len(test.want) || s.Members.Watch != test.noted || !errors.Is(err, test.refused) || (err == nil) != (test.refused == nil) {
 			t.Errorf("%s: %v, watch %v, error %v", name, got, s.Members.Watch, err)
+		}
+	}
+}
+
+// A round waits for endpoints that are not known yet, without a worker.
+func TestEndpoints_AreAwaitedWhileTheyArePending(t *testing.T) {
+	t.Parallel()
+	clk, pending, woken := testingclock.NewFakeClock(noon), true, 0
+	all := members.Endpoints{{Ports: []string{"web"}}}
+	c := &Candidates{clock: clk, read: func(*v1.Service) (members.Endpoints, settings.Watch, bool) { return all, settings.Watched, pending }}
+	ctx, s := async.WithSlot(t.Context(), &async.Slot{Wake: func() { woken++ }}), asking(v1.IPv4Protocol)
+	for range 2 {
+		if got, err := c.watched(ctx, webService(), s); got != nil || !async.IsWaiting(err) {
+			t.Errorf("%v, error %v", got, err)
+		}
+		clk.Step(endpointsPoll)
+	}
+	pending = false
+	if got, err := c.watched(ctx, webService(), s); len(got) != 1 || err != nil || woken != 2 || s.Members.Watch != settings.Watched {
+		t.Errorf("%v, error %v, woken %d times", got, err, woken)
+	}
+}
+
+// The addresses of nodes in the members' subnet are preferred only where that is wanted, and its range is known.
+func TestLocate_ReadsTheRangesOfTheMembersSubnet(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		bySubnet bool
+		subnet   string
+		dual     bool
+		fails    string
+		want     map[v1.IPFamily]string
+		words    string
+	}{
+		"not wanted":        {false, "subnet", false, "", nil, ""},
+		"no subnet":         {true, "", false, "", nil, ""},
+		"one family":        {true, "subnet", false, "", map[v1.IPFamily]string{v1.IPv4Protocol: "10.0.0.0/24"}, ""},
+		"both families":     {true, "subnet", true, "", map[v1.IPFamily]string{v1.IPv4Protocol: "10.0.0.0/24", v1.IPv6Protocol: "fd00::/64"}, ""},
+		"a missing subnet":  {true, "missing", false, "", nil, "missing"},
+		"Neutron fails":     {true, "subnet", false, "subnet", nil, "failed"},
+		"its network fails": {true, "subnet", true, "subnets", nil, "failed"},
+	} {
+		scene := newScene(t, fixture.Config())
+		s := asking(v1.IPv4Protocol)
+		s.Members.NodeSelector, s.Members.BySubnet, s.Members.SubnetID, s.Members.Within = labels.Everything(), test.bySubnet, test.subnet, map[v1.IPFamily]netip.Prefix{v1.IPv6Protocol: {}}
+		if test.dual {
+			s.Dual.Second = v1.IPv6Protocol
+		}
+		if test.fails != "" {
+			scene.fails[test.fails] = errFailed
+		}
+		err := scene.engine.Candidates.locate(t.Context(), s)
+		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: %v", name, err)
+		}
+		got := map[v1.IPFamily]string{}
+		for family, within := range s.Members.Within {
+			got[family] = within.String()
+		}
+		if !maps.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+		if set, err := scene.engine.Candidates.choose(t.Context(), s, scene.nodes); (err != nil) != (test.words != "") || err == nil && len(set.Backends) != 2 {
+			t.Errorf("%s: members %v, error %v", name, set, err)
+		}
+	}
+}
+
+// A load balancer of both IP families serves nodes at their addresses of both, where its VIPs need members of their own.
+func TestMembers_AreOfTheServedFamilies(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		protocol v1.Protocol
+		second   v1.IPFamily
+		lacks    bool // no node has an address of the second family
+		members  int
+		serving  int
+	}{
+		"one family":              {v1.ProtocolUDP, "", false, 2, 2},
+		"both, UDP":               {v1.ProtocolUDP, v1.IPv6Protocol, false, 4, 4},
+		"both, TCP":               {v1.ProtocolTCP, v1.IPv6Protocol, false, 2, 4},
+		"both, no second address": {v1.ProtocolUDP, v1.IPv6Protocol, true, 2, 2},
+	} {
+		s := newScene(t, fixture.Config(), dual(v1.IPFamilyPolicyPreferDualStack), fixture.Ports(fixture.Port(test.protocol, 53)))
+		if test.lacks {
+			for _, node := range s.nodes {
+				node.Status.Addresses = node.Status.Addresses[:1]
+			}
+		}
+		in := s.ask().in
+		in.Settings.Second = test.second
+		followed := in.members(in.Settings, fixture.Amphora())
+		if got := followed.Ports.At(0).Members(model.Member{Port: 30053}).Len(); got != test.members {
+			t.Errorf("%s: %d members", name, got)
+		}
+		if got := in.serving(followed.Ports, in.Settings.Families()); len(got) != test.serving {
+			t.Errorf("%s: %d addresses serve", name, len(got))
+		}
+		if in.Second == nil || (len(in.Second.Backends) == 0) != test.lacks {
+			t.Errorf("%s: second %+v", name, in.Second)
+		}
+		in.Second = nil // an earlier configuration
+		if got := in.members(in.Settings, fixture.Amphora()).Ports.At(0).Members(model.Member{Port: 30053}).Len(); got != 2 {
+			t.Errorf("%s: %d members of the first family", name, got)
+		}
+	}
+}
+
+// All nodes are members where endpoints may not be watched, which is reported.
+func TestMembers_AreAllNodesWhereEndpointsMayNotBeWatched(t *testing.T) {
+	t.Parallel()
+	for watch, forbidden := range map[settings.Watch]bool{settings.Watched: false, settings.Forbidden: true} {
+		s := newScene(t, fixture.Config(), fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes)).withPods()
+		s.endpoints[0].Endpoints = s.endpoints[0].Endpoints[:1]
+		in := s.ask().in
+		in.Settings.Members.Watch = watch
+		followed := in.members(in.Settings, fixture.Amphora())
+		if got := followed.Ports.At(0).Members(model.Member{Port: 30080}).Len(); followed.Forbidden != forbidden || got != map[bool]int{false: 1, true: 2}[forbidden] {
+			t.Errorf("forbidden: %v, %d members", followed.Forbidden, got)
 		}
 	}
 }

@@ -1,13 +1,20 @@
 package goal
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // A search for remains on other load balancers is left out only if there are certainly none.
@@ -57,5 +64,163 @@ func TestFloatingIPsFirst_MovesOnlyTheirDeletions(t *testing.T) {
 	want := []plan.Step{steps[1], steps[4], steps[0], steps[2], steps[3]}
 	if diff := cmp.Diff(want, got.Steps) + cmp.Diff(steps, todo.Steps); diff != "" || len(got.Retained) != 1 {
 		t.Errorf("%s, retained %v", diff, got.Retained)
+	}
+}
+
+// A Service leaves the load balancers that have served it, and those of moves that were taken back. Only the former must
+// succeed: the Service is served elsewhere.
+func TestLeaveOthers_RemovesWhatAServiceHasLeft(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		previous, entered []string
+		keep              bool
+		change            func(*scene)
+		steps             []string
+		left              []string // still entered
+		fails             bool
+	}{
+		"nothing":                     {previous: []string{"now"}},
+		"its previous one":            {previous: []string{"now", "old"}, steps: []string{"load balancer kube_service_rig_default_web (old): delete", "floating IP 203.0.113.7: delete"}},
+		"its previous one, kept":      {previous: []string{"now", "old"}, keep: true, steps: []string{"load balancer kube_service_rig_default_web (old): delete"}},
+		"one that it had entered":     {previous: []string{"now"}, entered: []string{"old", "now"}, steps: []string{"(old): delete", "floating IP 203.0.113.7: delete"}},
+		"one that is gone":            {previous: []string{"now", "older"}, change: func(s *scene) { s.balancers = s.balancers[:1] }},
+		"its previous one stays":      {previous: []string{"now", "old"}, change: func(s *scene) { s.fails["apply"] = errFailed }, fails: true},
+		"one that it had, is entered": {previous: []string{"now"}, entered: []string{"old"}, change: func(s *scene) { s.fails["apply"] = errFailed }, left: []string{"old"}},
+	} {
+		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.CascadeDelete = true }))
+		s.add("now", s.id())
+		s.add("old", s.id())
+		s.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "port of old", Description: s.id().FloatingIPs().Description()}}
+		if test.change != nil {
+			test.change(s)
+		}
+		in := s.ask().in
+		in.Previous, in.Entered, in.Settings.Floating.Keep = test.previous, test.entered, test.keep
+		s.store.Update(s.svc.UID, func(e *state.Entry) { e.Made.Entered = test.entered })
+		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "now"}}}}
+		left := new(departures)
+		err := s.engine.leaver.leaveOthers(s.ctx, in, r, left, &s.lock)
+		if errors.Is(err, errFailed) != test.fails || (err != nil) != test.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		if lines := strings.Split(s.steps(), "\n"); len(test.steps) == 0 && s.steps() != "" || len(test.steps) > 0 && len(lines) != len(test.steps) {
+			t.Errorf("%s: steps %q", name, lines)
+		}
+		for _, step := range test.steps {
+			if !strings.Contains(s.steps(), step) {
+				t.Errorf("%s: %q is not among the steps:\n%s", name, step, s.steps())
+			}
+		}
+		if got := s.store.Get(s.svc.UID).Made.Entered; !slices.Equal(got, test.left) && !test.fails {
+			t.Errorf("%s: entered: %v, want %v", name, got, test.left)
+		}
+		if changing := s.events(); strings.Contains(changing, "(old): delete") != (len(test.steps) > 0 || test.fails || len(test.left) > 0) {
+			t.Errorf("%s: events %q", name, changing)
+		}
+	}
+}
+
+// What belongs to the plan of the present load balancer, such as the one that it replaces, is not left.
+func TestFindOthers_LeavesOutWhatIsPartOfThePlan(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, fixture.Config())
+	for _, id := range []string{"now", "replaced", "duplicate", "served", "entered", "both"} {
+		s.add(id, s.id())
+	}
+	in, left := s.ask().in, new(departures)
+	in.Previous, in.Entered = []string{"served", "both"}, []string{"entered", "both"}
+	have := &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "now"}, Outgoing: &model.LoadBalancer{ID: "replaced"}, Duplicates: []model.LoadBalancer{{ID: "duplicate"}}}
+	if err := s.engine.leaver.findOthers(s.ctx, in, Round{Have: Observation{Observed: have}}, left); err != nil || !left.found {
+		t.Fatalf("found: %v, error %v", left.found, err)
+	}
+	ids := func(d departure) (all []string) {
+		for _, found := range d.all {
+			all = append(all, found.LoadBalancers[0].ID)
+		}
+		return all
+	}
+	if served, entered := ids(left.served), ids(left.entered); !slices.Equal(served, []string{"served", "both"}) || !slices.Equal(entered, []string{"entered"}) {
+		t.Errorf("served by %v, entered %v", served, entered)
+	}
+	s.fails["load balancers"] = errFailed
+	if err := s.engine.leaver.findOthers(s.ctx, in, Round{Have: Observation{Observed: have}}, new(departures)); !errors.Is(err, errFailed) {
+		t.Errorf("the search fails: %v", err)
+	}
+}
+
+// Each read of a load balancer that a Service leaves must succeed before anything of it is removed.
+func TestStartLeaving_NeedsTheContents(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*scene)
+		words  string
+	}{
+		"it is there":                    {func(*scene) {}, ""},
+		"its listeners cannot be read":   {func(s *scene) { s.fails["listeners"] = errFailed }, "failed"},
+		"its floating IP cannot be read": {func(s *scene) { s.fails["floating IPs"] = errFailed }, "failed"},
+		"it has disappeared while locked": {func(s *scene) {
+			s.balancers[0].ProvisioningStatus = "PENDING_UPDATE"
+			s.fails["load balancer"] = notFound()
+		}, "previous load balancer old disappeared"},
+	} {
+		s := newScene(t, fixture.Config())
+		s.add("old", s.id())
+		s.listen("old", s.id())
+		s.floatingIPs = []floatingips.FloatingIP{{ID: "of another", Description: s.id().FloatingIPs().Description()}}
+		test.change(s)
+		d := departure{all: []observe.Found{{LoadBalancers: slices.Clone(s.balancers), As: s.id()}}}
+		err := s.engine.leaver.startLeaving(s.ctx, s.ask().in, &d, plan.Options{}, &s.lock)
+		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if (d.run != nil) != (test.words == "") || !s.engine.Cloud.Locks.Held("old") {
+			t.Errorf("%s: it is removed: %v, locked: %v", name, d.run != nil, s.engine.Cloud.Locks.Held("old"))
+		}
+		if strings.Contains(s.events(), "floating IP") {
+			t.Errorf("%s: a floating IP of the present load balancer is removed", name)
+		}
+	}
+}
+
+// A floating IP that another client has detached goes with the Service's own load balancer, but only where that is proven.
+func TestDeleteUnattached_EndsTheFloatingIPOfAnOwnLoadBalancer(t *testing.T) {
+	t.Parallel()
+	shared := &model.LoadBalancer{ID: "shared", VIP: model.VIP{Address: "10.0.0.5"}, Shared: &model.Shared{}}
+	for name, test := range map[string]struct {
+		lb        *model.LoadBalancer
+		previous  []string
+		published string
+		asks      bool
+		legacy    bool
+		keep      bool
+		deleted   bool
+	}{
+		"after its own":                           {lb: shared, previous: []string{"own"}, published: "203.0.113.7", deleted: true},
+		"after its own, on its own":               {lb: &model.LoadBalancer{ID: "new"}, previous: []string{"own"}, published: "203.0.113.7"},
+		"on the same one":                         {lb: shared, previous: []string{"shared"}, published: "203.0.113.7"},
+		"never served":                            {lb: shared},
+		"after its own, floating IPs stay":        {lb: shared, previous: []string{"own"}, published: "203.0.113.7", keep: true},
+		"of cloud-provider-openstack, published":  {lb: shared, previous: []string{"own"}, published: "203.0.113.7", legacy: true, deleted: true},
+		"of cloud-provider-openstack, unproven":   {lb: shared, published: "203.0.113.7", legacy: true},
+		"of cloud-provider-openstack, a request":  {lb: shared, previous: []string{"own"}, published: "203.0.113.7", asks: true, legacy: true},
+		"of cloud-provider-openstack, of another": {lb: shared, previous: []string{"own"}, published: "203.0.113.8", legacy: true},
+	} {
+		s := newScene(t, fixture.Config())
+		description := s.id().FloatingIPs().Description()
+		if test.legacy {
+			description = s.id().FloatingIPs().LegacyDescription()
+		}
+		s.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
+		in := s.ask().in
+		if in.Previous, in.Settings.Floating.Keep = test.previous, test.keep; test.asks {
+			in.Settings.LoadBalancerIP = "203.0.113.7"
+		}
+		if test.published != "" {
+			in.Published = published(test.published)
+		}
+		err := s.engine.leaver.deleteUnattached(s.ctx, in, test.lb)
+		if deleted := strings.Contains(s.steps(), "floating IP 203.0.113.7: delete"); deleted != test.deleted || err != nil {
+			t.Errorf("%s: deleted: %v, error %v, requests %v", name, deleted, err, s.sent)
+		}
 	}
 }

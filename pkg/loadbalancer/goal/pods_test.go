@@ -1,12 +1,21 @@
 package goal
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
@@ -45,6 +54,134 @@ func TestHasPods_TellsPodsFromNodes(t *testing.T) {
 		}
 		if got := p.leavesPods(in, lb); got != test.leave {
 			t.Errorf("%s: pods leave: %v", name, got)
+		}
+	}
+}
+
+// Pods become members if the load balancer reaches each of them, in the subnet in which it does.
+func TestPlacePods_RefusesPodsThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	monitored := func(c *config.LoadBalancer) { c.CreateMonitor = true }
+	managed := func(c *config.LoadBalancer) { c.ManageSecurityGroups, c.SecurityGroupMode = true, "per-service" }
+	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
+	for name, test := range map[string]struct {
+		conf     func(*config.LoadBalancer)
+		change   func(*v1.Service)
+		prepare  func(*scene)
+		lacks    bool // source ranges
+		existing *model.LoadBalancer
+		words    string
+		members  int
+	}{
+		"pods in the subnet":  {members: 2},
+		"a pod of an overlay": {prepare: func(s *scene) { s.ports = s.ports[:len(s.ports)-1] }, words: "pod 10.0.0.22 has no route"},
+		"no pod, an endpoint without node": {prepare: func(s *scene) {
+			s.endpoints[0].Ports, s.endpoints[0].Endpoints = []string{"other"}, s.endpoints[0].Endpoints[:1]
+			s.endpoints[0].Endpoints[0].Node = ""
+		}, words: "there are no pods"},
+		"no pod yet":                     {prepare: func(s *scene) { s.endpoints = nil }},
+		"the subnet of the existing VIP": {existing: &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{SubnetID: "elsewhere"}}, words: "is in subnet subnet, which is not attached"},
+		"groups enforce ranges":          {conf: managed, change: ranges, lacks: true, words: "is behind no port of a node"},
+		"groups enforce none":            {conf: managed, lacks: true, members: 2},
+		"the provider enforces ranges":   {conf: managed, change: ranges, members: 2},
+		"ranges, no groups":              {change: ranges, lacks: true, members: 2},
+		"monitors":                       {conf: monitored, members: 2},
+	} {
+		conf := fixture.Config(func(c *config.LoadBalancer) { c.Members = annotation.MembersPods })
+		if test.conf != nil {
+			test.conf(&conf.LoadBalancer)
+		}
+		s := newScene(t, conf).withPods()
+		if test.change != nil {
+			test.change(s.svc)
+		}
+		if test.prepare != nil {
+			test.prepare(s)
+		}
+		in := s.ask().in
+		want := &Desired{Settings: in.Settings}
+		want.Facts.Driver, want.Facts.VIPSubnetID, want.Facts.MemberSubnetID = fixture.Amphora(), "subnet", "of nodes"
+		if test.lacks {
+			want.Facts.Driver = want.Facts.Driver.Without(driver.SourceRanges)
+		}
+		want.Followed = in.members(in.Settings, want.Facts.Driver)
+		_, err := s.engine.planner.placePods(s.ctx, in, in.Settings, test.existing, want)
+		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: %v, want %q", name, err, test.words)
+		}
+		if err == nil && (want.Facts.MemberSubnetID != "" || len(want.Followed.Ports.Addresses()) != test.members) {
+			t.Errorf("%s: members %v in subnet %q", name, want.Followed.Ports.Addresses(), want.Facts.MemberSubnetID)
+		}
+		if len(in.Endpoints) == 0 && len(s.sent) > 1 {
+			t.Errorf("%s: requests %v", name, s.sent)
+		}
+	}
+}
+
+// On a provider whose monitors need ports of the members, pods behind routes have none.
+func TestPlacePods_LeavesOutMonitorsThatWouldFail(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		routed, needs, monitor, asked bool
+		refused, without              bool
+	}{
+		"pods with ports":          {needs: true, monitor: true},
+		"pods behind routes":       {routed: true, needs: true, monitor: true, without: true},
+		"the Service asks for one": {routed: true, needs: true, monitor: true, asked: true, refused: true},
+		"no monitor":               {routed: true, needs: true},
+		"monitors without ports":   {routed: true, monitor: true},
+	} {
+		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.CreateMonitor = test.monitor }), fixture.Annotated(annotation.Members, annotation.MembersPods)).withPods()
+		if test.asked {
+			s.svc.Annotations[annotation.Monitor] = "true"
+		}
+		if test.routed {
+			s.routes = []neutron.ExtraRoute{{Destination: "10.0.0.16/28", NextHop: "10.0.0.1"}}
+		}
+		in := s.ask().in
+		want := &Desired{Settings: in.Settings}
+		want.Facts.Driver, want.Facts.VIPSubnetID = fixture.Amphora(), "subnet"
+		want.Facts.Driver.Quirks.MonitorsNeedPorts = test.needs
+		want.Followed = in.members(in.Settings, want.Facts.Driver)
+		got, err := s.engine.planner.placePods(s.ctx, in, in.Settings, nil, want)
+		if (err != nil) != test.refused || err != nil && !strings.Contains(err.Error(), annotation.Monitor) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if without := len(want.Facts.Ignored) > 0; without != test.without || err == nil && got.Monitor.Enabled != (test.monitor && !test.without) {
+			t.Errorf("%s: ignored %+v, monitors %+v", name, want.Facts.Ignored, got.Monitor)
+		}
+	}
+}
+
+// The mode of a kept Service may be the refused change: it keeps pods, or nodes, as they are.
+func TestUsePresentMode_KeepsPodsOrNodes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		asked string
+		pods  bool // of the load balancer
+		fails bool
+		want  bool
+	}{
+		"nodes":           {annotation.MembersNodes, false, false, false},
+		"not known":       {annotation.MembersPods, false, false, true},
+		"nodes for pods":  {annotation.MembersNodes, true, false, true},
+		"pods for nodes":  {annotation.MembersPods, false, false, false},
+		"pods":            {annotation.MembersPods, true, false, true},
+		"a range is lost": {annotation.MembersPods, false, true, true},
+	} {
+		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.MemberSubnetID, c.MemberAddressBySubnet = "subnet", true }), fixture.Annotated(annotation.Members, test.asked))
+		k := s.keep(Limits{})
+		s.store.Update(s.svc.UID, func(e *state.Entry) {
+			if e.Applied = nil; name != "not known" {
+				e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Pods: test.pods}}
+			}
+		})
+		if test.fails {
+			k.choose = func(context.Context, *settings.Settings) (*members.Set, error) { return nil, errFailed }
+		}
+		err := k.usePresentMode(s.ctx, &model.LoadBalancer{ID: "lb"})
+		if errors.Is(err, errFailed) != test.fails || k.in.Settings.ByPods() != test.want || len(k.in.Members.Backends) != 2 {
+			t.Errorf("%s: by pods: %v, error %v", name, k.in.Settings.ByPods(), err)
 		}
 	}
 }

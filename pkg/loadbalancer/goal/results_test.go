@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
@@ -121,5 +122,41 @@ func TestRemember_ConfirmsWhatWasReadAtRest(t *testing.T) {
 			!slices.Equal(known.Duplicates, []string{"second"}) || !got.Reported["a step"] || got.Contents != lb || !got.Seen.Since.Equal(noon) || !got.Seen.UpdatedAt.Equal(lb.UpdatedAt) {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// A change on a shared load balancer moves its updated_at for all Services on it: theirs need not be read again.
+func TestRemember_MovesTheStateOfOthersOnTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	clk, svc, before := testingclock.NewFakePassiveClock(noon), webService(), noon.Add(-time.Hour)
+	s := &results{store: state.New(clk, nil), clock: clk}
+	s.store.Update("other", func(e *state.Entry) {
+		e.SetApplied(&state.Applied{Contents: &model.LoadBalancer{ID: "lb"}, Seen: state.Seen{UpdatedAt: before}, LoadBalancer: state.LoadBalancer{ID: "lb"}})
+	})
+	in, lb := inputsOf(svc), &model.LoadBalancer{ID: "lb", UpdatedAt: before}
+	r := Round{Before: state.VersionOf(lb), Wrote: true, Want: &Desired{LoadBalancer: &model.LoadBalancer{}}, Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb", UpdatedAt: noon}}}}
+	s.remember(in, r, []string{"10.0.0.5"}, "", nil)
+	if seen := s.store.Get("other").Applied.Seen; !seen.UpdatedAt.Equal(noon) {
+		t.Errorf("another Service has seen %+v", seen)
+	}
+	if got := s.store.Get(svc.UID).Applied; got.LoadBalancer.FloatingIPID != "" || got.Service != in.Owner.Key() {
+		t.Errorf("applied %+v", got)
+	}
+}
+
+// The digest of a desired state is that of its settings and of the groups, whenever it is asked for.
+func TestDigestFor_TellsRequestsApart(t *testing.T) {
+	t.Parallel()
+	in, settingsOf := inputsOf(webService()), func() *Desired {
+		return &Desired{LoadBalancer: &model.LoadBalancer{Name: "lb"}, Settings: &settings.Settings{}}
+	}
+	first, managed := settingsOf(), inputsOf(webService())
+	managed.Settings.Access.SecurityGroupMode, managed.Members = "shared", &members.Set{}
+	if first.digestFor(in) == "" || first.digestFor(in) != settingsOf().digestFor(in) {
+		t.Error("the same request has two digests")
+	}
+	other := &Desired{LoadBalancer: &model.LoadBalancer{Name: "other"}}
+	if first.digestFor(in) == other.digestFor(in) || first.digestFor(in) == settingsOf().digestFor(managed) {
+		t.Error("two requests have the same digest")
 	}
 }

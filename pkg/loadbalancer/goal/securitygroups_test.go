@@ -1,13 +1,16 @@
 package goal
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
@@ -76,6 +79,167 @@ func TestVIPSubnet_IsThatOfTheExistingLoadBalancer(t *testing.T) {
 		have := Observation{Observed: observed}
 		if got, more := vipSubnet(have, want), vipsOf(have, want); got != subnet || len(more) != 1 || more[0].SubnetID != subnet+"6" {
 			t.Errorf("%s: %q and %v", subnet, got, more)
+		}
+	}
+}
+
+// Which request the groups get decides on what is read, on clients that stay, and on ports that are left.
+func TestPlanGroups_AsksForWhatMayDiffer(t *testing.T) {
+	t.Parallel()
+	managed := fixture.Config(func(c *config.LoadBalancer) { c.ManageSecurityGroups, c.SecurityGroupMode = true, "per-service" })
+	for name, test := range map[string]struct {
+		conf                *config.Config
+		published, recalled bool
+		unread              *settings.Unread
+		fails               bool
+		// spec is set if groups are wanted; before, if an earlier process may have left others.
+		spec, before, kept, ranges bool
+	}{
+		"managed":                        {conf: managed, spec: true},
+		"managed, served":                {conf: managed, published: true, spec: true, before: true},
+		"managed, served, recalled":      {conf: managed, published: true, recalled: true, spec: true, before: true},
+		"not managed":                    {conf: fixture.Config()},
+		"not managed, served":            {conf: fixture.Config(), published: true, before: true},
+		"not managed, served, recalled":  {conf: fixture.Config(), published: true, recalled: true},
+		"not managed, recalled":          {conf: fixture.Config(), recalled: true},
+		"kept":                           {conf: managed, unread: &settings.Unread{}, spec: true, kept: true},
+		"kept, its ranges are not known": {conf: managed, unread: &settings.Unread{Ranges: true}, spec: true, kept: true, ranges: true},
+		"Neutron fails":                  {conf: managed, fails: true, spec: true},
+	} {
+		s := newScene(t, test.conf, dual(v1.IPFamilyPolicyRequireDualStack))
+		in, current := s.ask().in, false
+		in.NodesCurrent = func() bool { current = true; return true }
+		if test.published {
+			in.Published = published("10.0.0.5")
+		}
+		want, err := s.engine.planner.asked(s.ctx, in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.fails {
+			s.fails["plan groups"] = errFailed
+		}
+		groups, err := s.engine.groups.plan(s.ctx, in, Round{Have: nothing(in.ID), Want: want, Recalled: test.recalled}, test.unread)
+		if errors.Is(err, errFailed) != test.fails || groups.VIPSubnet != "subnet" || !groups.DualStack {
+			t.Errorf("%s: %+v, error %v", name, groups, err)
+		}
+		got := s.asked
+		if (got.Spec != nil) != test.spec || got.Before != test.before || got.Kept != test.kept || got.Unread != test.ranges || got.VIPSubnet != "subnet" || got.ID != in.ID {
+			t.Errorf("%s: asked for %+v", name, got)
+		}
+		if got.NodesCurrent(); !current {
+			t.Errorf("%s: later nodes would not be noticed", name)
+		}
+		if test.spec && !slices.Contains(got.Spec.Subnets, "subnet6") {
+			t.Errorf("%s: not from the second VIP: %v", name, got.Spec.Subnets)
+		}
+	}
+}
+
+// The groups admit the load balancer to the nodes that serve, at their addresses of both IP families.
+func TestSpecOn_HasTheNodesOfTheService(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		mode    string
+		changes []func(*v1.Service)
+		family  bool // it is IPv6
+		both    bool
+		others  []string
+	}{
+		"IPv4":                 {mode: "per-service"},
+		"IPv6":                 {mode: "per-service", changes: []func(*v1.Service){fixture.Families(v1.IPv6Protocol)}, family: true},
+		"both":                 {mode: "per-service", changes: []func(*v1.Service){dual(v1.IPFamilyPolicyRequireDualStack)}, both: true},
+		"a group of all nodes": {mode: "shared", changes: []func(*v1.Service){fixture.Local}, others: []string{"node-1", "node-2", "node-3"}},
+	} {
+		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) {
+			c.ManageSecurityGroups, c.SecurityGroupMode, c.NodeSelector = true, test.mode, "serves=yes"
+		}), test.changes...)
+		clients := map[bool][]string{false: {"10.0.0.0/8"}, true: {"fd00::/8"}}[test.family]
+		s.svc.Spec.LoadBalancerSourceRanges = clients
+		for _, node := range s.nodes {
+			node.Labels["serves"] = "yes"
+		}
+		excluded := fixture.Node("node-4", "10.0.0.4")
+		excluded.Labels[v1.LabelNodeExcludeBalancers] = ""
+		s.nodes = append([]*v1.Node{fixture.Node("node-3", "10.0.0.3"), excluded}, s.nodes...)
+		in := s.ask().in
+		want := &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: in.Settings}
+		want.Facts.Driver.Quirks.PreservesClientIP = true
+		want.Followed.Ports = in.Members.InAll(in.Settings)
+		spec := specOf(in, want)
+		if spec.Mode != test.mode || spec.IPv6 != test.family || spec.DualStack != test.both || !spec.Direct || !slices.Equal(spec.Clients, clients) || (len(spec.HealthPorts) > 0) != (test.others != nil) {
+			t.Errorf("%s: %+v", name, spec)
+		}
+		var nodes, others []string
+		for _, node := range spec.Members {
+			if nodes = append(nodes, node.Name); (len(node.Addresses) == 2) != test.both {
+				t.Errorf("%s: %s at %v", name, node.Name, node.Addresses)
+			}
+		}
+		for _, node := range spec.Others {
+			others = append(others, node.Name)
+		}
+		if !slices.Equal(nodes, []string{"node-1", "node-2"}) || !slices.Equal(others, test.others) {
+			t.Errorf("%s: members %v, others %v", name, nodes, others)
+		}
+	}
+}
+
+// Members that stay where they are need their own subnets, and those of a replacement too.
+func TestSpecWhereMembersAre_HasTheSubnetsOfMembersThatStay(t *testing.T) {
+	t.Parallel()
+	in := func(subnet string) *model.LoadBalancer {
+		member := model.Member{Name: "node-1", Address: "10.0.0.1", Port: 30080, SubnetID: subnet}
+		return &model.LoadBalancer{ID: "lb", Provider: "amphora", Listeners: []model.Listener{{Protocol: model.TCP, Port: 80, Pool: model.Pool{ID: "pool", Members: model.MembersOf(member)}}}}
+	}
+	for name, test := range map[string]struct {
+		have  Observation
+		allow bool
+		want  []string
+	}{
+		"none":                  {Observation{Observed: &model.Observed{}}, false, []string{"new"}},
+		"one":                   {Observation{Observed: &model.Observed{LoadBalancer: in("old")}}, false, []string{"old"}},
+		"one may be replaced":   {Observation{Observed: &model.Observed{LoadBalancer: in("old")}}, true, []string{"new", "old"}},
+		"one is being replaced": {Observation{Observed: &model.Observed{LoadBalancer: in("old"), Outgoing: in("old")}}, false, []string{"new", "old"}},
+		"the same subnet":       {Observation{Observed: &model.Observed{LoadBalancer: in("new")}}, true, []string{"new"}},
+	} {
+		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.ManageSecurityGroups, c.SecurityGroupMode = true, "per-service" }))
+		asked := s.ask().in
+		asked.Settings.LoadBalancer.AllowReplace = test.allow
+		want := &Desired{LoadBalancer: in("new"), Settings: asked.Settings}
+		if got := s.engine.groups.specWhereMembersAre(asked, test.have, want).Subnets; !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// Groups are closed for the VIPs that exist in the end. If these differ from the planned ones, more is opened first.
+func TestCloseGroups_PlansAgainForOtherVIPs(t *testing.T) {
+	t.Parallel()
+	planned := []string{"plan groups", "open groups", "close groups"}
+	for name, test := range map[string]struct {
+		subnet string
+		dual   bool
+		fails  string
+		sent   []string
+	}{
+		"as planned":            {"subnet", false, "", planned[2:]},
+		"another subnet":        {"", false, "", planned},
+		"VIPs of both families": {"subnet", true, "", planned},
+		"the plan fails":        {"", false, "plan groups", planned[:1]},
+		"they cannot be opened": {"", false, "open groups", planned[:2]},
+		"they cannot be closed": {"subnet", false, "close groups", planned[2:]},
+		"closed after the plan": {"", false, "close groups", planned},
+	} {
+		s := newScene(t, fixture.Config())
+		in := s.ask().in
+		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{VIP: model.VIP{SubnetID: "subnet"}}}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: in.Settings}}
+		r.Groups, s.sent = SecurityGroups{VIPSubnet: test.subnet, DualStack: test.dual}, nil
+		if test.fails != "" {
+			s.fails[test.fails] = errFailed
+		}
+		if err := s.engine.groups.close(s.ctx, in, r, nil); errors.Is(err, errFailed) != (test.fails != "") || !slices.Equal(s.sent, test.sent) {
+			t.Errorf("%s: requests %v, error %v", name, s.sent, err)
 		}
 	}
 }

@@ -14,11 +14,13 @@ import (
 	"k8s.io/client-go/tools/record"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
@@ -163,5 +165,64 @@ func TestJoin_FindsTheLoadBalancerOfTheShareOrItsCreator(t *testing.T) {
 		if into.LoadBalancer.ID != test.id {
 			t.Errorf("%s: on %q, want %q", name, into.LoadBalancer.ID, test.id)
 		}
+	}
+}
+
+// A Service that waits for the creator of its share looks again every second, without a worker, and tells whom it waits for
+// after two minutes.
+func TestJoin_WaitsForTheCreatorOfTheShare(t *testing.T) {
+	t.Parallel()
+	older := func(svc *v1.Service) { svc.CreationTimestamp.Time = noon.Add(-time.Hour) }
+	own, first := sharingOne("own", "front"), sharingOne("first", "front", older)
+	own.CreationTimestamp.Time = noon
+	s, clk, recorder, into := newSharers(t), testingclock.NewFakeClock(noon), record.NewFakeRecorder(1000), &settings.Settings{}
+	warned := warnings{}
+	s.clock, s.events = clk, events.New(recorder, warned)
+	into.LoadBalancer.Share = "front"
+	var known []*v1.Service // not yet
+	s.services = func(context.Context, string) ([]*v1.Service, error) { return known, nil }
+	ctx, _ := telemetry.Measure(t.Context(), clk)
+	ctx = async.WithSlot(ctx, &async.Slot{Wake: func() {}})
+	wait := func(times int) {
+		t.Helper()
+		for range times {
+			if err := s.join(ctx, own, into, nil); !async.IsWaiting(err) || into.LoadBalancer.ID != "" {
+				t.Fatalf("on %q, error %v", into.LoadBalancer.ID, err)
+			}
+			clk.Step(sharePoll)
+		}
+	}
+	wait(3)
+	known = []*v1.Service{own, first}
+	wait(int(sharePatience/sharePoll) - 3)
+	if len(recorder.Events) > 0 {
+		t.Errorf("before two minutes: %q", <-recorder.Events)
+	}
+	wait(1)
+	if len(recorder.Events) == 0 || !strings.Contains(<-recorder.Events, "default/first") {
+		t.Error("after two minutes, no event names the creator")
+	}
+	s.memory.Store.Update("first", func(e *state.Entry) {
+		e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Share: "front"}}
+	})
+	if err := s.join(ctx, own, into, nil); err != nil || into.LoadBalancer.ID != "lb" || warned["share"] != "" {
+		t.Errorf("on %q, error %v, it still waits: %q", into.LoadBalancer.ID, err, warned["share"])
+	}
+}
+
+// A removal that cannot look for the share fails, and one without Services has nowhere else to look.
+func TestLeaving_FailsWhereTheServicesCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s, svc := newSharers(t), sharingOne("own", "front")
+	if id, err := s.leaving(t.Context(), svc, "front", nil); id != "" || err != nil {
+		t.Errorf("without Services: %q, error %v", id, err)
+	}
+	s.services = func(context.Context, string) ([]*v1.Service, error) { return nil, errFailed }
+	if id, err := s.leaving(t.Context(), svc, "front", nil); id != "" || !errors.Is(err, errFailed) {
+		t.Errorf("%q, error %v", id, err)
+	}
+	unserved := s.sharer(sharingOne("own", "front"), "front", true)
+	if unserved.Served || s.creator("default", "front", nil).UID != "" {
+		t.Errorf("a Service without a status is served: %+v", unserved)
 	}
 }

@@ -2,10 +2,13 @@ package goal
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/cloud-provider/api"
@@ -18,6 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // sendsAll is a memory of events that sends all of them.
@@ -90,5 +94,43 @@ func TestReport_EmitsWhatOthersMustSolve(t *testing.T) {
 		if !strings.Contains(emitted, string(test.want)) || test.want == "" && test.err != nil && emitted != "" {
 			t.Errorf("%s: event %q", name, emitted)
 		}
+	}
+}
+
+// An exhausted quota is reported with its numbers, as of its start, and one for parts of load balancers concerns all Services.
+func TestReport_AddsTheNumbersOfAnExhaustedQuota(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err      error
+		words    []string
+		shortage bool
+	}{
+		"members":      {byOctavia(http.StatusForbidden, "Quota has been met for resources: Member"), []string{"since 2026-11-29T12:00:00Z", "quota of members is used up (7)"}, true},
+		"floating IPs": {byNeutron(http.StatusConflict, "OverQuota", "Quota exceeded for resources: ['floatingip']."), []string{"since 2026-11-29T12:00:00Z", "quota of floating IPs is used up (5 of 5)"}, false},
+	} {
+		s := newScene(t, fixture.Config())
+		for i := range 2 {
+			why, err := s.engine.Troubles.Report(t.Context(), ObjectOf(s.svc), test.err, false)
+			if why != reason.QuotaExceeded || !errors.As(err, new(gophercloud.ErrUnexpectedResponseCode)) {
+				t.Errorf("%s: %q, %v", name, why, err)
+			}
+			for _, word := range test.words {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%s, report %d: %q lacks %q", name, i, err, word)
+				}
+			}
+			if event := s.events(); !strings.Contains(event, string(reason.QuotaExceeded)) || !strings.Contains(event, test.words[1]) {
+				t.Errorf("%s: event %q", name, event)
+			}
+			s.clock.Step(time.Minute)
+		}
+		if s.store.Shortage.Recent() != test.shortage {
+			t.Errorf("%s: other Services are created with all of their parts: %v", name, test.shortage)
+		}
+	}
+	s := newScene(t, fixture.Config())
+	ours := fmt.Errorf("the limit of cloud.conf: %w", errors.New("Quota has been met for resources: Member"))
+	if why, err := s.engine.Troubles.Report(t.Context(), ObjectOf(s.svc), ours, false); why != "" || err != ours {
+		t.Errorf("an error that is not the cloud's: %q, %v", why, err)
 	}
 }
