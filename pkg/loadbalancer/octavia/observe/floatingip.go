@@ -210,7 +210,7 @@ func (h FloatingIPHints) mayForward(ctx context.Context, others bool, id string)
 
 // onDuplicate reports whether a port is the VIP of a duplicate.
 func onDuplicate(observed *model.Observed, portID string) bool {
-	return slices.ContainsFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return lb.VIP.PortID == portID })
+	return portID != "" && slices.ContainsFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return lb.VIP.PortID == portID })
 }
 
 func hasUnattached(observed *model.Observed, id string) bool {
