@@ -171,6 +171,7 @@ func (p *persister) confirmDue(ctx context.Context) bool {
 	for uid, read := range p.inspector.together(ctx, all, snap) {
 		applied := all[uid]
 		if p.inspector.changing(uid, applied) {
+			done = false
 			continue
 		}
 		if p.inspector.inspect(ctx, uid, applied, snap, read) != "" {
