@@ -57,6 +57,11 @@ type fakeCloud struct {
 	membersChanged bool
 	// reading, if set, is called by reads of settings.
 	reading func()
+	// routed are Services of provider router with drift, marks those of which drift is recorded, or not. marked are
+	// the calls of Mark.
+	routed []types.NamespacedName
+	marks  map[types.UID]bool
+	marked []string
 
 	// mu is held by the test while it reads and changes: timers of a bubble wake goroutines without
 	// a happens-before edge for the race detector.
@@ -194,13 +199,25 @@ type fixture struct {
 	// brought is set while the annotations of the Service are about to be written with its
 	// conditions.
 	brought atomic.Bool
+	// seen are the Services without drift, at each look.
+	seen []types.UID
 }
 
-// Detect implements drift.Routed: no Service has provider router.
-func (*fakeCloud) Detect(context.Context, func(types.NamespacedName)) {}
+// Detect implements drift.Routed.
+func (c *fakeCloud) Detect(_ context.Context, drifted func(types.NamespacedName)) {
+	c.after()
+	for _, service := range c.routed {
+		drifted(service)
+	}
+}
 
-// Mark implements drift.Routed.
-func (*fakeCloud) Mark(types.UID, string) (service types.NamespacedName, is, marked bool) { return }
+// Mark implements drift.Routed, for the Services in marks.
+func (c *fakeCloud) Mark(uid types.UID, reason string) (service types.NamespacedName, is, marked bool) {
+	c.after()
+	marked, is = c.marks[uid]
+	c.marked = append(c.marked, string(uid)+": "+reason)
+	return types.NamespacedName{Namespace: "routed", Name: string(uid)}, is, marked
+}
 
 // run calls a test with a Detector in a bubble. The cloud has the applied state, which was
 // confirmed five minutes ago.
@@ -214,6 +231,13 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Busy: func(uid types.UID, loadBalancerID string) bool {
 				f.cloud.after()
 				return f.busy[string(uid)] || f.busy[loadBalancerID]
+			},
+			Seen: func(uid types.UID, applied *state.Applied) {
+				f.cloud.after()
+				if applied != f.store.Get(uid).Applied {
+					t.Errorf("seen is an earlier state of %s", uid)
+				}
+				f.seen = append(f.seen, uid)
 			},
 			Brought: func(service types.NamespacedName, of types.UID) bool {
 				return service == web() && of == uid && f.brought.Load()

@@ -87,6 +87,9 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 				f.watch()
 				f.assertReads(test.reads...)
 				f.assertDrift(test.drift)
+				if seen := len(f.seen) > 0; seen != (test.drift == "") {
+					t.Errorf("the health in the cloud is reported: %v", seen)
+				}
 				switch known := f.applied(); {
 				case (known == nil) != (test.drift != ""):
 					t.Errorf("known is %+v", known)
