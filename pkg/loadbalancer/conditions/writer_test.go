@@ -24,6 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loglines"
 )
 
 // cluster has a Writer that runs, and counts its patches.
@@ -39,6 +40,7 @@ type cluster struct {
 	last    string // patch
 	fail    error  // of patches
 	during  func() // called in each patch
+	log     *loglines.Log
 }
 
 // run calls test in a bubble of time, with a cluster that has these Services.
@@ -53,6 +55,7 @@ func runAfter(t *testing.T, services []*v1.Service, before, test func(*cluster))
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &cluster{t: t, client: fake.NewClientset()}
+		ctx, c.log = loglines.At(ctx, 0)
 		for _, svc := range services {
 			if err := c.client.Tracker().Add(svc.DeepCopy()); err != nil {
 				t.Fatal(err)
@@ -315,6 +318,11 @@ func TestWriter_LeavesItWhereItMayNotWrite(t *testing.T) {
 		c.say("uid", ready())
 		c.pass(time.Hour)
 		c.assert(1, "Other=True")
+		c.say("uid", sound())
+		c.assert(2, "Other=True")
+		if lines := c.log.Take(); len(lines) != 1 || lines[0]["msg"] != "Forbidden to patch the status of Services: their conditions are not written" {
+			t.Errorf("the operator reads %v", lines)
+		}
 	})
 }
 

@@ -17,6 +17,7 @@ func equivalent() []equal {
 		{"pkg/loadbalancer/octavia/observe/floatingip.go", "free", "kept", "!(kept)", 1, "whether one is kept by others is asked only where none is free"},
 		{"pkg/loadbalancer/ownership/names.go", "cut", "len(s) > maxLength", "len(s) >= maxLength", 0, "all of a text is the text"},
 		{"pkg/loadbalancer/octavia/apply/run.go", "ids", `all = append(all, "floatingIP", lb.FloatingIP.ID)`, "", 0, "it is for the log"},
+		{"pkg/loadbalancer/conditions/writer.go", "Use", "len(Removal(svc.Status.Conditions)) > 0", "len(Removal(svc.Status.Conditions)) >= 0", 0, "a removal of nothing writes nothing"},
 		{"pkg/loadbalancer/octavia/watcher/watcher.go", "run", "timer.Stop()", "", 0, unread},
 		{"pkg/loadbalancer/octavia/watcher/watcher.go", "run", "timer.Stop()", "", 1, unread},
 		{"pkg/loadbalancer/octavia/drift/detector.go", "Watch", "timer.Stop()", "", 0, unread},
