@@ -15,7 +15,7 @@ func publish(addresses []string, settings *settings.Settings) *v1.LoadBalancerSt
 	status := new(v1.LoadBalancerStatus)
 	for _, address := range addresses {
 		ingress := settings.Ingress(address)
-		if ingress.Hostname != "" && ingress.IP == "" && len(status.Ingress) > 0 && status.Ingress[0].Hostname == ingress.Hostname {
+		if ingress.Hostname != "" && len(status.Ingress) > 0 && status.Ingress[0].Hostname == ingress.Hostname {
 			continue // one name for all
 		}
 		status.Ingress = append(status.Ingress, ingress)
@@ -40,7 +40,7 @@ func addressesOn(lb *model.LoadBalancer, s *settings.Settings) []string {
 		addresses = append(addresses, of...)
 	}
 	switch {
-	case len(lb.VIP.Additional) > 0 && len(addresses) > 0:
+	case len(addresses) > 0:
 		return addresses
 	case floating:
 		return []string{lb.FloatingIP.Address}
