@@ -17,6 +17,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -56,6 +58,37 @@ func TestNewAsked_RecallsTheWarningsOfTheProcessBefore(t *testing.T) {
 	}
 }
 
+// Nodes that cannot be members are reported, and a Service whose inputs cannot be read does not begin a round.
+func TestNewAsked_NeedsItsInputs(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, fixture.Config())
+	s.nodes[0].Status.Addresses = s.nodes[0].Status.Addresses[1:]
+	s.nodes[1].Labels[v1.LabelNodeExcludeBalancers] = ""
+	s.nodes = append(s.nodes, fixture.Node("node-3", "10.0.0.3"))
+	if s.ask(); !strings.Contains(s.events(), "no IPv4 address: node-1") {
+		t.Error("a node without an address of the family is not reported")
+	}
+	s.nodes = s.nodes[1:2]
+	if s.ask(); !strings.Contains(s.events(), "The load balancer has no members") {
+		t.Error("a Service without members is not reported")
+	}
+	for name, change := range map[string]func(*scene){
+		"no nodes": func(s *scene) { s.nodes = nil },
+		"endpoints are not known": func(s *scene) {
+			s.engine.Candidates.read = func(*v1.Service) (members.Endpoints, settings.Watch, bool) { return nil, settings.Unreadable, false }
+		},
+	} {
+		s := newScene(t, fixture.Config(), fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes))
+		change(s)
+		if a, err := s.engine.NewAsked(s.ctx, s.subject(), false); a != nil || err == nil {
+			t.Errorf("%s: %+v, error %v", name, a, err)
+		}
+		if k, err := s.engine.NewKept(s.ctx, s.subject(), Limits{}); k != nil || err == nil {
+			t.Errorf("%s: kept: %+v, error %v", name, k, err)
+		}
+	}
+}
+
 // A Service that has what it asks for costs no request. Its status is that of the last round.
 func TestRecall_ComparesWithoutARequest(t *testing.T) {
 	t.Parallel()
@@ -67,6 +100,7 @@ func TestRecall_ComparesWithoutARequest(t *testing.T) {
 		"nothing has changed":     {func(*scene) {}, true, false, ""},
 		"a port more":             {func(s *scene) { s.svc.Spec.Ports = append(s.svc.Spec.Ports, fixture.Port(v1.ProtocolTCP, 443)) }, false, true, ""},
 		"changed by another":      {func(s *scene) { s.svc.Spec.Ports[0].Port = 443; s.balancers[0].UpdatedAt.Time = noon }, false, false, ""},
+		"changed, other nodes":    {func(s *scene) { s.nodes = s.nodes[:1]; s.balancers[0].UpdatedAt.Time = noon }, false, false, ""},
 		"a floating IP was left":  {func(s *scene) { s.store.Update(s.svc.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true }) }, false, false, ""},
 		"another one is named":    {func(s *scene) { s.svc.Annotations[annotation.LoadBalancerID] = "other" }, false, false, ""},
 		"the facts are not known": {func(s *scene) { s.svc.Annotations[annotation.FlavorID] = "big"; s.fails["flavors"] = errFailed }, false, false, "failed"},
@@ -81,6 +115,11 @@ func TestRecall_ComparesWithoutARequest(t *testing.T) {
 		s.serve("203.0.113.99")
 		test.change(s)
 		s.lock.Release()
+		s.store.Update(s.svc.UID, func(e *state.Entry) {
+			written := *e.Applied // to annotations, which a delayed write has changed since
+			written.Persisted.Address, e.Namespace, e.Applied = true, "", &written
+		})
+		applied = s.store.Get(s.svc.UID).Applied
 		a := s.ask()
 		s.sent = nil
 		known, err := a.Recall(s.ctx, &s.lock)
@@ -89,6 +128,12 @@ func TestRecall_ComparesWithoutARequest(t *testing.T) {
 		}
 		if (known.Status != nil) != test.same || known.Status != nil && printed(known.Status) != printed(first) || test.same && len(s.sent) > 0 {
 			t.Errorf("%s: status %v, requests %v", name, known.Status, s.sent)
+		}
+		if entry := s.store.Get(s.svc.UID); test.same && (entry.Namespace != s.svc.Namespace || entry.Applied.Persisted.Address) {
+			t.Errorf("%s: counted in %q, annotations written: %v", name, entry.Namespace, entry.Applied.Persisted.Address)
+		}
+		if slices.Contains(s.sent, "load balancers") {
+			t.Errorf("%s: more than one load balancer is read: %v", name, s.sent)
 		}
 		if (known.Have.Observed != nil) != test.recalled || test.recalled && (known.Want == nil || known.Applied != applied) {
 			t.Errorf("%s: known %+v", name, known)
@@ -241,6 +286,27 @@ func TestObserve_LooksForAnotherLoadBalancerOfTheShare(t *testing.T) {
 		if _, err := a.Observe(s.ctx, &s.lock); test.want != "" && (err != nil || count(s.sent, "Services") != asked) {
 			t.Errorf("%s: the share is looked for again, error %v", name, err)
 		}
+	}
+}
+
+// A search for another load balancer of the share that fails ends the round, and goes on in the next one.
+func TestObserve_FailsWhereTheShareCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, fixture.Config(), fixture.Annotated(annotation.Share, "front"))
+	s.services = append(s.services, sharingOne("a", "front"))
+	s.store.Update("a", func(e *state.Entry) {
+		e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "gone", Share: "front"}}
+	})
+	a := s.ask()
+	s.fails["Services"] = errFailed
+	for range 2 {
+		if have, err := a.Observe(s.ctx, &s.lock); !errors.Is(err, errFailed) || have.Observed != nil {
+			t.Errorf("%+v, error %v", have, err)
+		}
+	}
+	s.fails, s.engine.sharers.services = nil, nil // it is alone by now
+	if have, err := a.Observe(s.ctx, &s.lock); err != nil || have.LoadBalancer != nil || a.in.Settings.LoadBalancer.ID != "" {
+		t.Errorf("%+v, error %v", have, err)
 	}
 }
 

@@ -170,11 +170,12 @@ func TestDesire_ServesOneFamilyWithoutAPlaceForTheOther(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		subnet   string
+		minor    int // of Octavia's API
 		families int
 		notice   string
-	}{"both": {"subnet", 2, ""}, "one": {"alone", 1, "the load balancer serves only IPv4, because network lonely of the first VIP has no subnet of IPv6"}} {
+	}{"both": {"subnet", 30, 2, ""}, "a release with one VIP": {"subnet", 20, 1, ""}, "one": {"alone", 30, 1, "the load balancer serves only IPv4, because network lonely of the first VIP has no subnet of IPv6"}} {
 		s := newScene(t, fixture.Config(), dual(v1.IPFamilyPolicyPreferDualStack), fixture.Annotated(annotation.SubnetID, test.subnet))
-		s.subnets = append(s.subnets, alone)
+		s.subnets, s.api.Minor = append(s.subnets, alone), test.minor
 		want, err := s.engine.planner.asked(s.ctx, s.ask().in, nil)
 		if err != nil {
 			t.Fatal(err)

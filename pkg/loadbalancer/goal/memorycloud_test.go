@@ -27,6 +27,7 @@ type memoryCloud struct {
 	lookup.Neutron
 
 	mu          sync.Mutex
+	api         model.Version
 	balancers   []octavia.LoadBalancer
 	listeners   map[string][]octavia.Listener // by load balancer
 	pools       map[string][]octavia.Pool
@@ -80,7 +81,7 @@ func one[T any](all []T, id string, of func(T) string, err error) (*T, error) {
 }
 
 func (c *memoryCloud) version(context.Context) (model.Version, error) {
-	return model.Version{Major: 2, Minor: 30}, c.send("version")
+	return c.api, c.send("version")
 }
 
 func (c *memoryCloud) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {

@@ -109,7 +109,7 @@ type scene struct {
 func newScene(t *testing.T, conf *config.Config, changes ...func(*v1.Service)) *scene {
 	t.Helper()
 	cloud := &memoryCloud{
-		failAt: -1, fails: map[string]error{}, providers: []string{"amphora", "ovn"},
+		api: model.Version{Major: 2, Minor: 30}, failAt: -1, fails: map[string]error{}, providers: []string{"amphora", "ovn"},
 		listeners: map[string][]octavia.Listener{}, pools: map[string][]octavia.Pool{}, members: map[string][]octavia.Member{},
 		networks: []neutron.Network{{ID: "network", Subnets: []string{"subnet", "subnet6"}}, {ID: "public", External: true}},
 		subnets:  []neutron.Subnet{{ID: "subnet", NetworkID: "network", IPVersion: 4, CIDR: "10.0.0.0/24", GatewayIP: "10.0.0.254"}, {ID: "subnet6", NetworkID: "network", IPVersion: 6, CIDR: "fd00::/64"}},
