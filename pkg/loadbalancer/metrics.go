@@ -225,8 +225,8 @@ const maxQueued = time.Hour
 // measure counts the time until a Service gets its first address. Until then it adds up the times
 // of its rounds.
 func (rd *round) measure(status *v1.LoadBalancerStatus, err error) {
-	svc, before := rd.req.Service, rd.entry
-	if before.Accepted != nil || len(svc.Status.LoadBalancer.Ingress) > 0 {
+	svc, before := rd.req.Service, rd.before
+	if before.accepted != nil || len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return
 	}
 	times := rd.watch.Times()
@@ -236,8 +236,8 @@ func (rd *round) measure(status *v1.LoadBalancerStatus, err error) {
 		return
 	}
 	now := rd.clock.Now()
-	began := before.Unsettled.Began(now, times)
-	times = times.Plus(before.Unsettled.Spent)
+	began := before.unsettled.Began(now, times)
+	times = times.Plus(before.unsettled.Spent)
 	total := max(now.Sub(began), times.Sum())
 	retry := total - times.Sum()
 	if queued := began.Sub(svc.CreationTimestamp.Time); queued > 0 && queued < maxQueued {
@@ -280,7 +280,7 @@ func (m *Metrics) drifted(result string) {
 // resolved counts the end of a Service's drift, if there was any.
 func (rd *round) resolved() {
 	switch {
-	case rd.entry.Drift.Reason == "":
+	case rd.before.drift.Reason == "":
 	case rd.engine().Config.LoadBalancer.DriftPolicy == drift.PolicyReport:
 		rd.metrics.drifted(driftReported)
 	default:

@@ -47,7 +47,7 @@ func (rd *round) deleteRouted(ctx context.Context) (others bool, err error) {
 	if !rd.unrouted {
 		may := rd.routed != nil
 		if !may {
-			may, err = engine.Providers.MayBeRouted(ctx, svc, rd.entry.Applied)
+			may, err = engine.Providers.MayBeRouted(ctx, svc, rd.before.applied)
 		}
 		if err == nil && may {
 			_, err = rd.pursue(ctx, rd.req, func() (goal.Goal, error) {

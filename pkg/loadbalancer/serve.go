@@ -25,9 +25,9 @@ type round struct {
 	traced func(error) // ends the span
 	watch  *telemetry.Watch
 
-	// entry is the state of the Service at the beginning, previous are its load balancers.
+	// before is the state of the Service at the beginning, previous are its load balancers.
 	begun    bool
-	entry    state.Entry
+	before   before
 	previous []string
 	// pursuit is the current goal; nil for none. renewed is set once it was replaced by one with later
 	// endpoints.
@@ -51,11 +51,21 @@ type round struct {
 	pause  time.Duration
 }
 
+// before is the part of a Service's state.Entry that a round needs from its beginning. A round keeps no more, because
+// thousands may wait at the same time.
+type before struct {
+	applied   *state.Applied
+	accepted  *v1.Service
+	drift     state.Drift
+	unsettled state.Unsettled
+}
+
 // Step implements dispatch.Round.
 func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err error) {
 	svc := rd.req.Service
 	if !rd.begun {
-		rd.begun, rd.entry = true, rd.store.Get(svc.UID)
+		e := rd.store.Get(svc.UID)
+		rd.begun, rd.before = true, before{e.Applied, e.Accepted, e.Drift, e.Unsettled}
 	}
 	rd.renew()
 	status, err = rd.serve(ctx)
@@ -97,7 +107,7 @@ func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err 
 		return nil, refusal.Retry(err, rd.expired(ctx))
 	}
 	if rd.refused == nil {
-		status, err = rd.ask(ctx, rd.req, rd.entry.Drift, false)
+		status, err = rd.ask(ctx, rd.req, rd.before.drift, false)
 		if async.IsWaiting(err) {
 			return nil, err
 		}
@@ -124,7 +134,7 @@ func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err 
 	}
 	rd.conditions.round(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
 	if failure == nil {
-		if !reports && (rd.reported || rd.entry.Accepted == nil) { // else Ensure will be called, after a restart
+		if !reports && (rd.reported || rd.before.accepted == nil) { // else Ensure will be called, after a restart
 			return status, nil
 		}
 	}
@@ -184,7 +194,7 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 // In each case it follows kube-proxy: see lastGood and desire.Follow. The error is
 // refusal.ErrNothingKept if the Service has no load balancer.
 func (rd *round) keep(ctx context.Context) (*v1.LoadBalancerStatus, error) {
-	req, accepted, drift := rd.req, rd.entry.Accepted, rd.entry.Drift
+	req, accepted, drift := rd.req, rd.before.accepted, rd.before.drift
 	if !rd.following {
 		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(rd.engine().Memory.Previous(req.Service.UID)) == 0 {
 			return nil, refusal.ErrNothingKept
@@ -256,7 +266,7 @@ func (rd *round) delete(ctx context.Context) error {
 		}
 		if !rd.gone {
 			_, err := rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
-				return made(rd.engine().NewGone(ctx, subject(rd.req, state.Drift{}), rd.entry.Applied, rd.previous))
+				return made(rd.engine().NewGone(ctx, subject(rd.req, state.Drift{}), rd.before.applied, rd.previous))
 			})
 			if err != nil && !rd.neverThere(ctx, svc, rd.routed != nil && rd.routed.Found(), err) {
 				return err

@@ -65,7 +65,7 @@ func TestEnsure_TakesLittleMemoryWhileWaitingForCloud(t *testing.T) {
 // A Service that waits is a value in the queue. A thousand of them in a cloud that completes
 // nothing take no goroutine, and each takes little more memory than when it is done.
 func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
-	const services, most = 1000, 9 << 10
+	const services, most = 1000, 8 << 10
 	var nodes []*v1.Node
 	env, pass := slowWorldOf(t, environmentOptions{newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) { return svc, nodes }})
 	env.poll(2 * time.Second)
