@@ -318,7 +318,15 @@ func TestSettingsOf_OmitsLoadBalancersWithPartsOfOthers(t *testing.T) {
 		"a pool that came since":      {func(c *tenant) { c.pools = append(c.pools, octavia.Pool{ID: "p3", LoadBalancers: on("a")}) }, "b", four},
 		"another listener instead":    {func(c *tenant) { c.listeners[0].ID = "l9" }, "b", four},
 		"a load balancer that is new": {func(c *tenant) { c.balancers = c.balancers[:1] }, "a", four},
-		"one without parts":           {func(c *tenant) { c.balancers = append(c.balancers, octavia.LoadBalancer{ID: "c"}) }, "a b c", four},
+		"parts in another order": {func(c *tenant) {
+			c.pools = append([]octavia.Pool{{ID: "a1", LoadBalancers: on("a")}}, c.pools...)
+			c.balancers[0].Pools = append(c.balancers[0].Pools, octavia.Pool{ID: "a1"})
+		}, "a b", four},
+		"a second pool with a monitor of another": {func(c *tenant) {
+			c.pools = append(c.pools, octavia.Pool{ID: "p3", MonitorID: "m3", LoadBalancers: on("b")})
+			c.balancers[1].Pools = append(c.balancers[1].Pools, octavia.Pool{ID: "p3"})
+		}, "a", four},
+		"one without parts": {func(c *tenant) { c.balancers = append(c.balancers, octavia.LoadBalancer{ID: "c"}) }, "a b c", four},
 	} {
 		c := whole()
 		test.change(c)
@@ -333,7 +341,7 @@ func TestSettingsOf_OmitsLoadBalancersWithPartsOfOthers(t *testing.T) {
 		if sent := c.requests(); err != nil || strings.Join(ids, " ") != test.want || !slices.Equal(sent, test.sent) {
 			t.Errorf("%s: %v, sent %q, error %v, want %s", name, ids, sent, err, test.want)
 		}
-		if parts, is := found["a"]; is && (parts.Listeners[0].ID != "l1" || parts.Pools[0].ID != "p1" || len(parts.Monitors) != len(c.monitors)) {
+		if parts, is := found["a"]; is && (parts.Listeners[0].ID != "l1" || !slices.ContainsFunc(parts.Pools, func(p octavia.Pool) bool { return p.ID == "p1" }) || len(parts.Monitors) != len(c.monitors)) {
 			t.Errorf("%s: the parts of a are %+v", name, parts)
 		}
 	}
