@@ -120,6 +120,13 @@ func TestCompare_NamesPartThatDiffers(t *testing.T) {
 		"a member on its way out came back": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) {
 			fixture.EditMember(&lb.Listeners[0].Pool, 0, func(m *model.Member) { m.Status.Provisioning = "PENDING_DELETE" })
 		}, ""},
+		"the last member is on its way out, and known to be": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
+			tree.Listeners[0].Pools[1].Members[1].ProvisioningStatus = "PENDING_DELETE"
+			fixture.EditMember(&lb.Listeners[0].Pool, 1, func(m *model.Member) { m.ID, m.Status.Provisioning = "b", "PENDING_DELETE" })
+		}, ""},
+		"members are in another order": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
+			slices.Reverse(tree.Listeners[0].Pools[1].Members)
+		}, ""},
 		"a member beside one on its way out is on its way": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[1].ProvisioningStatus = "PENDING_DELETE"
 			fixture.EditMember(&lb.Listeners[0].Pool, 0, func(m *model.Member) { m.Status.Provisioning = "PENDING_DELETE" })
@@ -242,7 +249,8 @@ func TestStatuses_AreThoseOfTheTree(t *testing.T) {
 	tree.ProvisioningStatus, tree.OperatingStatus = "PENDING_UPDATE", "DEGRADED"
 	tree.Listeners[0].OperatingStatus, tree.Listeners[0].Pools[1].OperatingStatus = "ONLINE", "DEGRADED"
 	tree.Listeners[0].Pools[1].Monitor.OperatingStatus, tree.Listeners[0].Pools[1].Members[1].OperatingStatus = "ONLINE", "ERROR"
-	tree.Listeners[0], tree.Listeners[1] = tree.Listeners[1], tree.Listeners[0] // somebody's first
+	slices.Reverse(tree.Listeners) // somebody's first
+	slices.Reverse(tree.Listeners[1].Pools[1].Members)
 	lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.With(model.MembersOf(model.Member{ID: "kept", Address: "10.0.0.9", Port: 30080}))
 	observe.Statuses(lb, tree)
 	pool := lb.Listeners[0].Pool

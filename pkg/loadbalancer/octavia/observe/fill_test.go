@@ -44,3 +44,22 @@ func TestFill_AcceptsOnlyTreesOfTheSameParts(t *testing.T) {
 		}
 	}
 }
+
+// The listener with the metrics of the load balancer has no pool.
+func TestFill_FillsListenersBesideOneWithoutPool(t *testing.T) {
+	t.Parallel()
+	lb := &model.LoadBalancer{Listeners: []model.Listener{
+		{Name: "metrics", Protocol: model.Prometheus}, {Name: "l", Protocol: model.TCP, Pool: model.Pool{Name: "p", Members: model.MembersOf(model.Member{Port: 30080})}},
+	}}
+	pool := octavia.PoolStatus{NodeStatus: octavia.NodeStatus{ID: "p-id", Name: "p"}, Members: []octavia.MemberStatus{{Address: "10.0.0.1", Port: 30080}}}
+	tree := &octavia.StatusTree{Listeners: []octavia.ListenerStatus{
+		{NodeStatus: octavia.NodeStatus{ID: "metrics-id", Name: "metrics"}}, {NodeStatus: octavia.NodeStatus{ID: "l-id", Name: "l"}, Pools: []octavia.PoolStatus{pool}},
+	}}
+	if !fill(lb, tree) || lb.Listeners[0].ID != "metrics-id" || lb.Listeners[1].ID != "l-id" || lb.Listeners[1].Pool.ID != "p-id" || lb.Listeners[1].Pool.Members.At(0).Address != "10.0.0.1" {
+		t.Errorf("filled %+v", lb)
+	}
+	tree.Listeners[0].Pools = []octavia.PoolStatus{pool}
+	if fill(lb, tree) {
+		t.Error("it has a pool that is not desired, and fits")
+	}
+}

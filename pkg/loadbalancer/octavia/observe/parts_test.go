@@ -534,8 +534,6 @@ func TestContents_KnowSettingsOfChangedMembersInLargePools(t *testing.T) {
 		}
 	}
 	c.MembersByPool["p0"] = c.MembersByPool["p0"][1:] // the first is deleted between two requests
-	sample := c.MembersByPool["p0"][0]
-	sample.Address = "10.8.8.8"
 	if got, err := c.observer(before).Contents(t.Context(), us(), c.AllLoadBalancers[0]); err != nil || got.Listeners[0].Pool.Members.Len() != 100 {
 		t.Errorf("%d members, error %v", got.Listeners[0].Pool.Members.Len(), err)
 	}
