@@ -196,9 +196,14 @@ func lastSeen(r *Reconciler) iter.Seq[project.LoadBalancer] {
 }
 
 func countRounds(r *Reconciler, set func(float64, ...string)) {
-	working, unfetched := r.dispatcher.Size()
-	waiting := r.engine().Cloud.Watcher.Waiting()
-	set(float64(max(0, working-waiting)), roundsWorking)
+	rounds, unfetched := r.dispatcher.Size()
+	setRounds(rounds, r.engine().Cloud.Watcher.Waiting(), unfetched, set)
+}
+
+// setRounds divides rounds by what they do. More may wait than there are rounds, because the two are counted one after
+// the other.
+func setRounds(rounds, waiting, unfetched int, set func(float64, ...string)) {
+	set(float64(max(0, rounds-waiting)), roundsWorking)
 	set(float64(waiting), roundsWaiting)
 	set(float64(unfetched), roundsUnfetched)
 }
