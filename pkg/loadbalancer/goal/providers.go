@@ -110,7 +110,7 @@ func (p *Providers) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, erro
 		return false, err
 	}
 	left, err := p.leftInOctavia(ctx, owner, published.Created)
-	return !left, err
+	return err == nil && !left, err
 }
 
 // leftInOctavia reports whether an earlier process has left a load balancer of a Service in Octavia. The first snapshot
