@@ -147,6 +147,14 @@ func (r *requests) send(words ...string) error {
 	return r.fails[text]
 }
 
+// prepare acts without failures, and forgets the requests.
+func (r *rig) prepare(act func()) {
+	fails := r.requests.fails
+	r.requests.fails = nil
+	act()
+	r.requests.sent, r.requests.fails = nil, fails
+}
+
 // has reports whether a request was sent.
 func (r *requests) has(word string) bool {
 	return slices.ContainsFunc(r.sent, func(text string) bool { return text == word || strings.HasPrefix(text, word+" ") })
@@ -247,7 +255,7 @@ func (n rigNeutron) PortsOfDevices(_ context.Context, servers []string) ([]neutr
 func (n rigNeutron) PortsWithAddresses(_ context.Context, addresses []string) ([]neutron.RoutedPort, error) {
 	var all []neutron.RoutedPort
 	for _, port := range n.rig.ports {
-		pairs := []neutron.AddressPair{{IPAddress: "10.77.0.0/24", MACAddress: "mac"}}
+		pairs := []neutron.AddressPair{{IPAddress: "10.77.0.0/24", MACAddress: "mac"}, {IPAddress: "10.78.0.0/24", MACAddress: "mac"}}
 		if n.rig.barred {
 			pairs = nil
 		}

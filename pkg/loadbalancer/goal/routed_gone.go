@@ -64,7 +64,7 @@ func (g *RoutedGone) Observe(ctx context.Context, _ *async.Guard) (Observation, 
 			have.Duplicates = append(have.Duplicates, forwarded[i])
 		}
 	}
-	g.found = g.found || have.LoadBalancer != nil
+	g.found = g.found || have.LoadBalancer != nil || len(have.Duplicates) > 0
 	return have, err
 }
 
@@ -141,7 +141,7 @@ func (g *RoutedGone) RoutedAppeared(ctx context.Context) (bool, error) {
 		return err == nil && !plan.Unlead(*have.Observed, plan.Options{KeepFloatingIP: g.in.Settings.Floating.Keep}).Empty(), err
 	}
 	have, err := g.find(ctx)
-	return have.LoadBalancer != nil, err
+	return have.LoadBalancer != nil || len(have.Duplicates) > 0, err
 }
 
 // find reads the ports of the Service; if it has none, those without tags.
