@@ -48,10 +48,11 @@ type rig struct {
 	conf   *config.Config
 	store  *state.Store
 	record string // of each Service
-	// services has the Services of the cluster; nil: they are not watched.
-	services Services
-	requests requests
-	recorder *record.FakeRecorder
+	// services has the Services of the cluster, endpoints theirs; nil: they are not watched.
+	services  Services
+	endpoints Endpoints
+	requests  requests
+	recorder  *record.FakeRecorder
 
 	vips     []neutron.VIPPort
 	floating []floatingips.FloatingIP
@@ -66,6 +67,7 @@ type rig struct {
 	listeners   []octavia.Listener
 	tree        octavia.StatusTree
 	version     model.Version
+	externals   []string // external networks
 
 	// planned are the requests to plan security groups, task is the answer. groupsLeft is set if some exist.
 	planned    []securitygroup.Request
@@ -98,7 +100,7 @@ func newRig(t *testing.T, changes ...func(*rig)) *rig {
 	watch := watcher.New(rigOctavia{rig: r}, clock.RealClock{}) // a first look is due at once
 	t.Cleanup(watch.Close)
 	r.Engine = New(Dependencies{
-		Config: r.conf, Cluster: Cluster{Name: "rig", ID: "cluster"}, Settings: parser, Members: new(members.Selector), Services: r.services,
+		Config: r.conf, Cluster: Cluster{Name: "rig", ID: "cluster"}, Settings: parser, Members: new(members.Selector), Services: r.services, Endpoints: r.endpoints,
 		Cloud: Cloud{
 			Reader: reading.Reader{
 				Octavia: rigOctavia{rig: r}, Observer: observer, Watcher: watch, Settler: applier, Drivers: driver.NewRegistry(driver.Settings{DefaultProvider: "amphora"}),
@@ -209,6 +211,20 @@ func subnets() []neutron.Subnet {
 
 func (n rigNeutron) Network(_ context.Context, id string) (*neutron.Network, error) {
 	return answer(&neutron.Network{ID: id, External: id == "public"}, n.rig.requests.send("network", id))
+}
+
+func (n rigNeutron) ExternalNetworks(context.Context) ([]neutron.Network, error) {
+	var all []neutron.Network
+	for _, id := range n.rig.externals {
+		all = append(all, neutron.Network{ID: id, External: true, Subnets: []string{"subnet-of-" + id}})
+	}
+	return answer(all, n.rig.requests.send("externals"))
+}
+
+// Routers returns r1, which has a gateway on the external network other.
+func (n rigNeutron) Routers(_ context.Context, ids []string) ([]neutron.Router, error) {
+	all := []neutron.Router{{ID: "r1", Gateway: &neutron.RouterGateway{NetworkID: "other"}}}
+	return answer(slices.DeleteFunc(all, func(r neutron.Router) bool { return !slices.Contains(ids, r.ID) }), n.rig.requests.send("routers"))
 }
 
 func (n rigNeutron) Subnets(_ context.Context, networkID string) ([]neutron.Subnet, error) {

@@ -33,9 +33,7 @@ func called(name string) func(*v1.Service) {
 func TestClientsSpec_OpensThePortsThatPacketsHave(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string]string{driver.Router: "[udp/53 tcp/80]", driver.PortForwarding: "[udp/30053 tcp/30080]"} {
-		svc := by(provider, fixture.Ports(fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolUDP, 53)), func(svc *v1.Service) {
-			svc.Spec.HealthCheckNodePort = 31000
-		})
+		svc := by(provider, fixture.Ports(fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolUDP, 53)), fixture.Local, fixture.Annotated(annotation.Monitor, "false"))
 		for name, changes := range map[string][]func(*rig){"managed": {managed}, "not managed": nil} {
 			if svc.Spec.LoadBalancerSourceRanges = nil; name == "managed" {
 				svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
