@@ -24,6 +24,7 @@ func TestNodesOf_FollowsTheEndpointsOfAllPorts(t *testing.T) {
 		"of the first port only":               {"ab -c", "ab", true},
 		"of the last port only":                {"-c ab", "ab", true},
 		"of two of three ports":                {"ab -c bd", "b", true},
+		"of the last two of three ports":       {"-c ab bd", "b", true},
 		"of two of three ports, on other ones": {"a -c b", "ab", true},
 		"none":                                 {"-ab -bc", "abc", false},
 	} {

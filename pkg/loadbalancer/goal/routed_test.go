@@ -124,6 +124,9 @@ func TestRouted_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 		case !refused && (err != nil || inLine(todo) != test.want):
 			t.Errorf("%s:\n%s\nwant\n%s\nerror %v", name, inLine(todo), test.want, err)
 		}
+		if lb := round.Have.LoadBalancer; err == nil && lb != nil && (round.Want.LoadBalancer.VIP.Address != lb.VIP.Address || r.requests.has("routed") != (len(lb.NextHops) > 0)) {
+			t.Errorf("%s: wants %+v of %+v, sent %q", name, round.Want.LoadBalancer, lb, r.requests.sent)
+		}
 	}
 }
 
