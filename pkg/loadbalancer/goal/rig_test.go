@@ -162,7 +162,7 @@ func (r *requests) has(word string) bool {
 	return slices.ContainsFunc(r.sent, func(text string) bool { return text == word || strings.HasPrefix(text, word+" ") })
 }
 
-// failing makes the requests of a rig fail that begin with a word.
+// failingAt makes the requests of a rig fail that begin with a word.
 func failingAt(word string, err error) func(*rig) {
 	return func(r *rig) { r.requests.fails = map[string]error{word: err} }
 }
@@ -441,7 +441,7 @@ func (g rigGroups) Exists(context.Context, ownership.Identity) (bool, error) {
 	return answer(g.rig.groupsLeft, g.rig.requests.send("groups-exist"))
 }
 
-// with returns a change of a rig's knowledge of the Service.
+// knowing gives a rig this knowledge of the Service.
 func knowing(entry state.Entry) func(*rig) {
 	return func(r *rig) { r.store.Update("service-uid", func(e *state.Entry) { *e = entry }) }
 }
@@ -511,7 +511,7 @@ func floatingAt(id, address, port string, changes ...func(*floatingips.FloatingI
 	}
 }
 
-// balancer is a load balancer of the Service in Octavia, with the floating IP 203.0.113.9 if it is so placed.
+// balancer is a load balancer of the Service in Octavia.
 func balancer(id string, changes ...func(*octavia.LoadBalancer)) func(*rig) {
 	return func(r *rig) {
 		lb := octavia.LoadBalancer{
