@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// Commands and deletions find what a round without memory would find.
+// Commands and deletions find the same load balancer as a round without memory.
 func TestFinder_FindsTheLoadBalancerOfAService(t *testing.T) {
 	t.Parallel()
 	owner := inputsAt().Owner
@@ -54,7 +54,7 @@ func TestFinder_FindsTheLoadBalancerOfAService(t *testing.T) {
 	}
 }
 
-// All that is known leads to the load balancer: what this process has made, what is published, and what is recorded.
+// Hints come from the memory of this process, the published status, the annotations and the record.
 func TestHints_AreWhatIsKnownOfTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, knowing(state.Entry{Made: state.Made{LoadBalancerID: "made", ServedOn: "served"}}), func(r *rig) {
@@ -109,7 +109,7 @@ func TestPlace_HasTheSubnetsOfCloudConfAndOfTheNodes(t *testing.T) {
 	}
 }
 
-// What was found is remembered: a list may come from a replica that lacks the last changes.
+// A found load balancer is remembered: a list may come from a replica that lacks the last changes.
 func TestFinder_RemembersWhereItHasFoundTheService(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

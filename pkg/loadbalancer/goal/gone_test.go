@@ -115,7 +115,7 @@ func TestGone_DeletesWhatIsTheServicesAndLeavesTheRest(t *testing.T) {
 	}
 }
 
-// What is not the Service's is not asked for again in the same deletion.
+// A deletion asks for a load balancer of another owner only once.
 func TestGone_LooksForItsOwnOnceTheNamedOneIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, balancer("lb"), failingAt("lb theirs", policyForbids))
@@ -265,7 +265,7 @@ func TestGone_RecordsTheFloatingIPsThatStay(t *testing.T) {
 	}
 }
 
-// A deletion ends with the remains elsewhere, and then the security groups. What has failed is tried again.
+// A deletion ends with the remains elsewhere, and then the security groups. Failed steps are repeated.
 func TestGone_LeavesAllOthersBeforeItsSecurityGroups(t *testing.T) {
 	t.Parallel()
 	made := state.Made{Touched: true, LoadBalancerID: "lb"}

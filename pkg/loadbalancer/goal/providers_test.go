@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// routedAs is what this process has applied of a Service with a provider.
+// routedAs is the applied state of a Service with a provider.
 func routedAs(provider string) *state.Routed {
 	return &state.Routed{LoadBalancer: &model.LoadBalancer{Provider: provider}}
 }
@@ -204,7 +204,7 @@ func TestOnlyRouted_NeedsAServedAddressAndNothingBegunInOctavia(t *testing.T) {
 	}
 }
 
-// The first snapshot of the process shows what an earlier one has left: it is read once.
+// The first snapshot of the process shows load balancers that an earlier process has left: it is read once.
 func TestOnlyRouted_UsesTheLastSnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, balancer("lb"))
@@ -217,7 +217,7 @@ func TestOnlyRouted_UsesTheLastSnapshot(t *testing.T) {
 	}
 }
 
-// What another provider has served stays until the user permits a new address.
+// A VIP or port forwardings that serve stay until the user permits a new address.
 func TestLeaves_NeedsPermissionToLeaveWhatServes(t *testing.T) {
 	t.Parallel()
 	vip, forwarded := vipAt("10.77.0.5"), forwardedAt("fip", "203.0.113.7", "10.6.0.11")

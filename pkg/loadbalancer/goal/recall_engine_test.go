@@ -142,7 +142,7 @@ func TestLastApplied_RestoresARecordWhileTheCloudIsTheSame(t *testing.T) {
 	}
 }
 
-// What is restored is what the round before has stored.
+// A restored state has all that the last round has recorded.
 func TestLastApplied_RestoresTheWholeState(t *testing.T) {
 	t.Parallel()
 	v6 := func(lb *octavia.LoadBalancer) {
