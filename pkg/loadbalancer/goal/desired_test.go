@@ -198,7 +198,7 @@ func TestDesire_OnAnothersLoadBalancerIsItsListeners(t *testing.T) {
 	for name, shared := range map[string]*model.Shared{"another's": {}, "its own": nil} {
 		lb := &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{SubnetID: "subnet", Address: "10.0.0.5"}, Shared: shared}
 		want, err := s.engine.planner.asked(s.ctx, in, lb)
-		if err != nil || (want.LoadBalancer.Shared != nil) != (shared != nil) || (want.LoadBalancer.FloatingIP == nil) != (shared != nil) || len(want.LoadBalancer.Listeners) != 1 {
+		if err != nil || want.Basis.Shared != (shared != nil) || (want.LoadBalancer.Shared != nil) != (shared != nil) || (want.LoadBalancer.FloatingIP == nil) != (shared != nil) || len(want.LoadBalancer.Listeners) != 1 {
 			t.Errorf("%s: %+v, error %v", name, want.LoadBalancer, err)
 		}
 	}

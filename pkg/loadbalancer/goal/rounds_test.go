@@ -65,8 +65,9 @@ func TestRounds_EndWithEachFailedRequest(t *testing.T) {
 	for name, test := range map[string]struct {
 		scene func(t *testing.T) *scene
 		goal  func(*scene) (Goal, error)
-		// steps are parts of the steps that are applied.
+		// steps are parts of the steps that are applied, asks is one of the requests, "" for any.
 		steps []string
+		asks  string
 		// spared are requests without which a round succeeds, polled those that are sent again.
 		spared, polled []string
 	}{
@@ -95,10 +96,10 @@ func TestRounds_EndWithEachFailedRequest(t *testing.T) {
 			s := fresh(fixture.Annotated(annotation.TLSContainer, secretRef))(t)
 			s.secrets = []string{secretRef[len(secretRef)-36:]}
 			return s
-		}, goal: asked},
-		"an address, internal": {scene: fresh(fixture.Annotated(annotation.Internal, "true"), askedAddress("10.0.0.50")), goal: asked},
-		"an address":           {scene: fresh(askedAddress("203.0.113.7")), goal: asked, steps: []string{"203.0.113.7"}},
-		"a provider":           {scene: fresh(fixture.Annotated(annotation.Provider, "amphora")), goal: asked},
+		}, goal: asked, asks: "secret"},
+		"an address, internal": {scene: fresh(fixture.Annotated(annotation.Internal, "true"), askedAddress("10.0.0.50")), goal: asked, asks: "ports at addresses"},
+		"an address":           {scene: fresh(askedAddress("203.0.113.7")), goal: asked, asks: "subnets", steps: []string{"203.0.113.7"}},
+		"a provider":           {scene: fresh(fixture.Annotated(annotation.Provider, "amphora")), goal: asked, asks: "providers"},
 		"pods": {scene: func(t *testing.T) *scene {
 			return fresh(fixture.Annotated(annotation.Members, annotation.MembersPods))(t).withPods()
 		}, goal: asked, steps: []string{"2 members"}},
@@ -167,8 +168,15 @@ func TestRounds_EndWithEachFailedRequest(t *testing.T) {
 					t.Errorf("%q is not among the steps:\n%s", step, all.steps())
 				}
 			}
-			if announced := strings.Contains(all.events(), string(reason.Changing)); announced != (all.steps() != "") {
+			if test.asks != "" && !slices.Contains(all.sent, test.asks) {
+				t.Errorf("%q is not among the requests %v", test.asks, all.sent)
+			}
+			emitted := all.events()
+			if announced := strings.Contains(emitted, string(reason.Changing)); announced != (all.steps() != "") {
 				t.Errorf("the steps are announced: %v", announced)
+			}
+			if ready := strings.Contains(emitted, string(reason.Ready)); ready != (len(all.svc.Status.LoadBalancer.Ingress) == 0) {
+				t.Errorf("the first address is announced: %v", ready)
 			}
 			for at, request := range all.sent {
 				if slices.Contains(test.polled, request) {
