@@ -160,6 +160,7 @@ func TestRestoreFloatingIP_ReplacesALostOne(t *testing.T) {
 		shared    bool
 		on        string // the port on which the lost one is
 		there     bool   // the lost one exists
+		foreign   bool   // another client has created it
 		attached  string // another address on the VIP
 		fails     string
 		// restored is the floating IP in its place: by its address, or by its network; "" for none.
@@ -167,6 +168,7 @@ func TestRestoreFloatingIP_ReplacesALostOne(t *testing.T) {
 		err            error
 	}{
 		"it is free":                {published: lost, there: true, lost: lost, restored: lost},
+		"it is free, of no Service": {published: lost, there: true, foreign: true, lost: lost, restored: lost},
 		"it is gone":                {published: lost, lost: lost, restored: network},
 		"it is in use":              {published: lost, there: true, on: "another port", lost: lost, restored: network},
 		"it is gone, no network":    {published: lost, fails: "network", lost: lost},
@@ -188,7 +190,9 @@ func TestRestoreFloatingIP_ReplacesALostOne(t *testing.T) {
 		}
 		s.add("lb", of)
 		s.listen("lb", s.id())
-		if test.there {
+		if test.foreign {
+			s.floatingIPs = []floatingips.FloatingIP{{ID: "lost", FloatingIP: lost}}
+		} else if test.there {
 			s.floatingIPs = append(s.floatingIPs, floatingips.FloatingIP{ID: "lost", FloatingIP: lost, PortID: test.on, Description: own})
 		}
 		if test.attached != "" {

@@ -66,6 +66,17 @@ func TestReport_RetriesBrokenPartsLessAndLessOften(t *testing.T) {
 	}
 }
 
+// A trouble ends with the next round without an error, so that its next occurrence is reported.
+func TestReport_EndsATrouble(t *testing.T) {
+	t.Parallel()
+	troubles, recorder := newTroubles(testingclock.NewFakePassiveClock(noon))
+	warned := warnings{"trouble": "as before"}
+	troubles.events = events.New(recorder, warned)
+	if _, err := troubles.Report(t.Context(), ObjectOf(webService()), nil, false); err != nil || warned["trouble"] != "" {
+		t.Errorf("the trouble is %q, error %v", warned["trouble"], err)
+	}
+}
+
 // Only problems that others must solve have a reason, and an event that names it.
 func TestReport_EmitsWhatOthersMustSolve(t *testing.T) {
 	t.Parallel()
