@@ -131,7 +131,7 @@ func TestCompare_NamesPartThatDiffers(t *testing.T) {
 			tree.Listeners[0].Pools[1].Members[1].ProvisioningStatus = "PENDING_DELETE"
 			fixture.EditMember(&lb.Listeners[0].Pool, 0, func(m *model.Member) { m.Status.Provisioning = "PENDING_DELETE" })
 		}, "member 10.0.0.2:30080"},
-		"members came before, between and after": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
+		"members came before, between and after": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			members := &tree.Listeners[0].Pools[1].Members
 			for i, address := range []string{"10.0.0.0", "10.0.0.15", "10.0.0.3", "10.0.0.3"} {
 				*members = append(*members, octavia.MemberStatus{NodeStatus: octavia.NodeStatus{ID: string(rune('w' + i))}, Address: address, Port: 30080})

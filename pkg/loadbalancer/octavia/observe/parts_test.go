@@ -481,6 +481,18 @@ func TestMembersChanged_AsksOnlyWhatStatusesDoNotExclude(t *testing.T) {
 			t.Errorf("one is %s: %s", operating, diff)
 		}
 	}
+	small := serving(100)
+	all, err := small.observer(today).Contents(t.Context(), us(), small.AllLoadBalancers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	small.requests()
+	if _, err := small.observer(before).MembersChanged(t.Context(), all, model.Full, false); err != nil {
+		t.Fatal(err)
+	}
+	if sent := small.requests(); !slices.Equal(sent, []string{"members of p0", "members of p1", "version"}) {
+		t.Errorf("of a hundred members: sent %q", sent)
+	}
 	c := serving(101) // one with a weight: others may have one
 	lb, err := c.observer(today).Contents(t.Context(), us(), c.AllLoadBalancers[0])
 	if err != nil {
