@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -232,6 +233,34 @@ func TestRememberGuest_KnowsTheSharedLoadBalancerThatItHasLeft(t *testing.T) {
 		g.rememberGuest(test.then)
 		if left := test.then != nil && test.then.Shared != nil && test.then.Shared.Left; left != test.left || before != nil && before.Left || left && test.then.Shared.Owner != "another" {
 			t.Errorf("%s: left: %v", name, left)
+		}
+	}
+}
+
+// A deletion that has removed the last listener of a guest may still delete the load balancer.
+func TestGone_RemembersThatItWasAGuest(t *testing.T) {
+	t.Parallel()
+	r, lock := newRig(t, balancer("shared", ofAnother), listenerOn("shared", true)), new(async.Guard)
+	g := r.gone(t, by("", fixture.Annotated(annotation.LoadBalancerID, "shared")))
+	for _, left := range []bool{false, true} {
+		have, err := g.Observe(t.Context(), lock)
+		if err != nil || have.LoadBalancer == nil || have.LoadBalancer.Shared == nil || have.LoadBalancer.Shared.Left != left {
+			t.Fatalf("left: %v: %+v, error %v", left, have.LoadBalancer, err)
+		}
+		r.listeners, r.balancers[0].Listeners = nil, nil
+	}
+}
+
+// The observation of a deletion, and of a provider without Octavia, is complete.
+func TestVerify_NeedsNoReadBeforeADeletionOrAChangeOfRoutes(t *testing.T) {
+	t.Parallel()
+	r, have := newRig(t), nothing(rigIdentity())
+	for name, g := range map[string]Goal{
+		"deletion": r.gone(t, by("")), "deletion of routes": r.NewRoutedGone(Subject{Service: by(driver.Router)}),
+		"router": r.goal(t, by(driver.Router)), "port-forwarding": r.goal(t, by(driver.PortForwarding)),
+	} {
+		if got, another, err := g.Verify(t.Context(), Round{Have: have}); got.Observed != have.Observed || another || err != nil {
+			t.Errorf("%s: %+v, another: %v, error %v", name, got, another, err)
 		}
 	}
 }

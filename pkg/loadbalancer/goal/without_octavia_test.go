@@ -407,10 +407,13 @@ func TestPrepare_RefusesAPlanBeforeItsFirstStep(t *testing.T) {
 // A refused Service gets no packets at nodes where its source ranges would not be enforced.
 func TestNewRoutedKept_LeavesOutNodesThatEarlierAttemptsHaveFound(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{driver.Router, driver.PortForwarding} {
-		g, err := newRig(t).NewRoutedKept(t.Context(), subjectOf(by(provider)), provider, Limits{Without: []string{"node-11"}})
+	for _, provider := range []string{driver.Router, driver.PortForwarding} { // which serves a Service that requests another one
+		g, err := newRig(t).NewRoutedKept(t.Context(), subjectOf(by("amphora")), provider, Limits{Without: []string{"node-11"}})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, forwards := g.(*Forwarded); forwards != (provider == driver.PortForwarding) || g.Inputs().Settings.LoadBalancer.Provider != provider {
+			t.Errorf("%s: served by %T", provider, g)
 		}
 		if all := g.Inputs().Members.Backends; len(all) != 1 || all[0].Node.Name != "node-12" || len(g.Inputs().Nodes) != 2 {
 			t.Errorf("%s: %+v", provider, all)
