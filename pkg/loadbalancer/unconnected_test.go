@@ -233,7 +233,7 @@ func TestMetrics_CountDriftAsRepairedOrReported(t *testing.T) {
 		if got := u.value("drift_total"); got != 0 {
 			t.Errorf("policy %q: %v changes without drift", policy, got)
 		}
-		(&round{rounds: u.rounds, entry: state.Entry{Drift: state.Drift{Reason: "changed"}}}).resolved()
+		(&round{rounds: u.rounds, before: before{drift: state.Drift{Reason: "changed"}}}).resolved()
 		if got := u.value("drift_total", "result", want); got != 1 {
 			t.Errorf("policy %q: %v are %s", policy, got, want)
 		}
@@ -283,7 +283,7 @@ func TestMetrics_MeasureTimeToTheFirstAddress(t *testing.T) {
 			test.entry.Unsettled.Since = now.Add(-test.created)
 		}
 		u.store.Update(svc.UID, func(e *state.Entry) { e.Unsettled.Since = now })
-		(&round{rounds: u.rounds, req: dispatch.Request{Service: svc}, entry: test.entry, watch: watch}).measure(test.status, test.err)
+		(&round{rounds: u.rounds, req: dispatch.Request{Service: svc}, before: before{test.entry.Applied, test.entry.Accepted, test.entry.Drift, test.entry.Unsettled}, watch: watch}).measure(test.status, test.err)
 		if got := u.value("service_address_seconds") == 1; got != test.counted {
 			t.Errorf("%s: counted %v", name, got)
 		}
