@@ -51,36 +51,36 @@ func TestAnnounce_TellsWhatIsUnexpected(t *testing.T) {
 		"another than was known":          {lb: attached, internal: true, applied: "older", want: another},
 		"another one is named":            {lb: own, change: func(a *Asked, _ *Round) { a.in.Settings.LoadBalancer.ID = "missing" }, want: "there is no load balancer missing"},
 		"another one is named, quietly":   {lb: own, quiet: true, change: func(a *Asked, _ *Round) { a.in.Settings.LoadBalancer.ID = "missing" }},
-		"nodes have no second address": {lb: own, change: func(a *Asked, r *Round) {
-			r.Want.Settings.Second = v1.IPv6Protocol
+		"nodes have no second address": {lb: own, change: func(a *Asked, round *Round) {
+			round.Want.Settings.Second = v1.IPv6Protocol
 			a.in.Second.Without = []string{"node-1"}
 		}, want: "no IPv6 address: node-1"},
 		"nodes have none, one family is used": {lb: own, change: func(a *Asked, _ *Round) { a.in.Second.Without = []string{"node-1"} }},
-		"a port without endpoints":            {lb: own, change: func(_ *Asked, r *Round) { r.Want.Followed.Empty = []string{"TCP/80"} }, want: "for TCP/80"},
-		"a limit that is ignored": {lb: own, change: func(_ *Asked, r *Round) {
-			r.Want.Facts.Ignored = []annotation.Notice{{Annotation: "a", Message: "no use"}}
+		"a port without endpoints":            {lb: own, change: func(_ *Asked, round *Round) { round.Want.Followed.Empty = []string{"TCP/80"} }, want: "for TCP/80"},
+		"a limit that is ignored": {lb: own, change: func(_ *Asked, round *Round) {
+			round.Want.Facts.Ignored = []annotation.Notice{{Annotation: "a", Message: "no use"}}
 		}, want: "a: no use"},
-		"no external network": {todo: plan.Plan{Steps: []plan.Step{plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{}}}}, change: func(_ *Asked, r *Round) { r.Want.Facts.NoFloatingIP = "no external network" }, want: "no external network"},
+		"no external network": {todo: plan.Plan{Steps: []plan.Step{plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{}}}}, change: func(_ *Asked, round *Round) { round.Want.Facts.NoFloatingIP = "no external network" }, want: "no external network"},
 	} {
-		s := newScene(t, fixture.Config(), dual(v1.IPFamilyPolicyPreferDualStack))
-		a := s.ask()
-		s.records.text, a.quiet, a.in.Settings.Internal = test.record, test.quiet, test.internal
-		s.events()
+		r := newRig(t, service(dual(v1.IPFamilyPolicyPreferDualStack)))
+		a := r.ask()
+		r.records.text, a.quiet, a.in.Settings.Internal = test.record, test.quiet, test.internal
+		r.events()
 		first := *a.in.Settings.InFirst()
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: test.lb}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: &first}}
-		r.Want.Facts.Driver, r.Groups.Task = fixture.Amphora(), new(securitygroup.Task)
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: test.lb}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: &first}}
+		round.Want.Facts.Driver, round.Groups.Task = fixture.Amphora(), new(securitygroup.Task)
 		if !test.internal {
-			r.Want.LoadBalancer.FloatingIP = &model.FloatingIP{}
+			round.Want.LoadBalancer.FloatingIP = &model.FloatingIP{}
 		}
 		if test.applied != "" {
-			r.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{FloatingIPID: test.applied}}
+			round.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{FloatingIPID: test.applied}}
 		}
 		if test.change != nil {
-			test.change(a, &r)
+			test.change(a, &round)
 		}
-		a.Announce(r, test.todo, plan.Plan{})
+		a.Announce(round, test.todo, plan.Plan{})
 		var got []string
-		for line := range strings.Lines(s.events()) {
+		for line := range strings.Lines(r.events()) {
 			if !strings.Contains(line, string(reason.Changing)) {
 				got = append(got, line)
 			}
@@ -95,13 +95,13 @@ func TestAnnounce_TellsWhatIsUnexpected(t *testing.T) {
 func TestAnnounce_ReportsMissingMonitors(t *testing.T) {
 	t.Parallel()
 	for name, adopted := range map[string]bool{"of another controller": true, "its own": false} {
-		s := newScene(t, fixture.Config(), fixture.Local)
-		a := s.ask()
-		s.events()
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb", Adopted: adopted}}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: a.in.Settings}}
-		r.Want.Facts.Driver, r.Groups.Task = fixture.Amphora(), new(securitygroup.Task)
-		a.Announce(r, plan.Plan{}, plan.Plan{})
-		if events := s.events(); strings.Contains(events, string(reason.HealthMonitorMissing)) != adopted {
+		r := newRig(t, service(fixture.Local))
+		a := r.ask()
+		r.events()
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb", Adopted: adopted}}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: a.in.Settings}}
+		round.Want.Facts.Driver, round.Groups.Task = fixture.Amphora(), new(securitygroup.Task)
+		a.Announce(round, plan.Plan{}, plan.Plan{})
+		if events := r.events(); strings.Contains(events, string(reason.HealthMonitorMissing)) != adopted {
 			t.Errorf("%s: %q", name, events)
 		}
 	}

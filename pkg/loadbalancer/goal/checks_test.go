@@ -92,23 +92,23 @@ func TestPrepare_RefusesWhatTheCloudWouldRefuseLater(t *testing.T) {
 		"a certificate, Barbican fails":    {steps: []plan.Step{certificate(secretRef)}, fails: "secret", sent: 1, want: new(*lookup.Error), words: "failed"},
 		"a certificate of an old listener": {steps: []plan.Step{plan.UpdateListener{ID: "l", From: model.Listener{TLSContainerRef: secretRef}, To: model.Listener{TLSContainerRef: secretRef}}}, sent: 1, want: new(*lookup.LostCertificateError), words: "no longer has this container"},
 	} {
-		s := newScene(t, fixture.Config())
+		r := newRig(t)
 		for _, ref := range test.secrets {
-			s.secrets = append(s.secrets, ref[strings.LastIndex(ref, "/")+1:])
+			r.secrets = append(r.secrets, ref[strings.LastIndex(ref, "/")+1:])
 		}
 		if test.fails != "" {
-			s.fails[test.fails] = errFailed
+			r.fails[test.fails] = errFailed
 		}
-		in := inputsOf(s.svc)
-		in.Settings = fixture.Settings(t, s.svc, fixture.Config())
+		in := inputsOf(r.svc)
+		in.Settings = fixture.Settings(t, r.svc, fixture.Config())
 		in.Settings.Listeners.ExternalStore = test.external
-		todo, c := plan.Plan{Steps: test.steps}, s.engine.checks
+		todo, c := plan.Plan{Steps: test.steps}, r.checks
 		err := errors.Join(c.floatingAddress(t.Context(), in, todo), c.certificates(t.Context(), in, todo))
 		if (err != nil) != (test.words != "") || err != nil && (!strings.Contains(err.Error(), test.words) || test.want != nil && !errors.As(err, test.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(s.sent) != test.sent {
-			t.Errorf("%s: requests %v", name, s.sent)
+		if len(r.sent) != test.sent {
+			t.Errorf("%s: requests %v", name, r.sent)
 		}
 	}
 }

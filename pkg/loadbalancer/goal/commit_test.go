@@ -1,14 +1,12 @@
 package goal
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // The end of a round stores its state: what was only reported changes no status, and leaves no other load balancer.
@@ -35,31 +33,31 @@ func TestCommit_StoresTheStateOfTheRound(t *testing.T) {
 		"another's is left":               {left: []model.FloatingIP{{ID: "fip"}}, status: "10.0.0.5 VIP", closed: true},
 		"a floating IP is left, and kept": {left: []model.FloatingIP{{ID: "fip", Owned: true}}, keep: true, status: "10.0.0.5 VIP", closed: true},
 	} {
-		s := newScene(t, fixture.Config())
-		s.serve("203.0.113.7")
-		a := s.ask()
-		s.store.Update(s.svc.UID, func(e *state.Entry) {
+		r := newRig(t)
+		at("203.0.113.7")(r.svc)
+		a := r.ask()
+		r.store.Update(r.svc.UID, func(e *state.Entry) {
 			e.Made = state.Made{VIP: true, Forwards: true, UnattachedFloatingIP: true, LoadBalancerID: "lb", Entered: []string{"lb"}}
 			e.Applied = appliedOn("before", false)
 		})
 		a.in.Settings.Floating.Keep, a.in.Previous, a.in.Entered = test.keep, []string{"lb"}, []string{"lb"}
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb", VIP: model.VIP{Address: "10.0.0.5"}}, UnattachedFloatingIPs: test.left}}, Report: test.report, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: a.in.Settings}}
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb", VIP: model.VIP{Address: "10.0.0.5"}}, UnattachedFloatingIPs: test.left}}, Report: test.report, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: a.in.Settings}}
 		if test.gone {
-			r.Have.LoadBalancer = nil
+			round.Have.LoadBalancer = nil
 		}
-		s.sent = nil
-		status, err := a.Commit(s.ctx, r, test.reported, &s.lock)
-		if err != nil || printed(status) != test.status || slices.Contains(s.sent, "close groups") != test.closed {
-			t.Errorf("%s: status %v, error %v, requests %v", name, status, err, s.sent)
+		r.sent = nil
+		status, err := a.Commit(r.ctx, round, test.reported, &r.lock)
+		if err != nil || printed(status) != test.status || r.has("groups-close") != test.closed {
+			t.Errorf("%s: status %v, error %v, requests %v", name, status, err, r.sent)
 		}
-		entry := s.store.Get(s.svc.UID)
+		entry := r.store.Get(r.svc.UID)
 		if made := entry.Made; made.VIP == test.closed || made.Forwards == test.closed || made.UnattachedFloatingIP != test.unattached || (made.Entered == nil) != test.closed {
 			t.Errorf("%s: made %+v", name, made)
 		}
 		if (entry.Applied == nil) != test.gone || entry.Applied != nil && (entry.Applied.LoadBalancer.ID != "lb" || len(entry.Applied.Reported) != len(test.reported.Steps)) {
 			t.Errorf("%s: applied %+v", name, entry.Applied)
 		}
-		if event := s.events(); strings.Contains(event, "The address changed from 203.0.113.7 to 10.0.0.5") != test.closed {
+		if event := r.events(); strings.Contains(event, "The address changed from 203.0.113.7 to 10.0.0.5") != test.closed {
 			t.Errorf("%s: events %q", name, event)
 		}
 	}
@@ -92,27 +90,27 @@ func TestCommit_OfKeptStoresWhatItKnows(t *testing.T) {
 		"steps are reported":         {previous: "lb", reported: reported, status: "203.0.113.7", applied: "10.0.0.5"},
 		"all is reported":            {previous: "lb", report: plan.NewReport(plan.Applied{Same: true}, true), status: "203.0.113.7", applied: "10.0.0.5"},
 	} {
-		s := newScene(t, fixture.Config())
-		s.serve("203.0.113.7")
-		k := s.keep(test.limits)
+		r := newRig(t)
+		at("203.0.113.7")(r.svc)
+		k := r.keep(test.limits)
 		k.in.Previous = []string{test.previous}
 		lb := &model.LoadBalancer{ID: "lb", VIP: model.VIP{Address: "10.0.0.5"}}
 		if test.floating != "" {
 			lb.FloatingIP = &model.FloatingIP{ID: "fip", Address: test.floating}
 		}
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, Lost: test.lost, Replaced: test.replaced}, Report: test.report, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: k.in.Settings}}
-		status, err := k.Commit(s.ctx, r, test.reported, &s.lock)
-		if err != nil || printed(status) != test.status || slices.Contains(s.sent, "close groups") != test.closed {
-			t.Errorf("%s: status %v, error %v, requests %v", name, status, err, s.sent)
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, Lost: test.lost, Replaced: test.replaced}, Report: test.report, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: k.in.Settings}}
+		status, err := k.Commit(r.ctx, round, test.reported, &r.lock)
+		if err != nil || printed(status) != test.status || r.has("groups-close") != test.closed {
+			t.Errorf("%s: status %v, error %v, requests %v", name, status, err, r.sent)
 		}
 		address := ""
-		if applied := s.store.Get(s.svc.UID).Applied; applied != nil {
+		if applied := r.store.Get(r.svc.UID).Applied; applied != nil {
 			address = applied.Address
 		}
 		if address != test.applied {
 			t.Errorf("%s: applied at %q, want %q", name, address, test.applied)
 		}
-		if event := s.events(); strings.Contains(event, "The address changed from 203.0.113.7 to 203.0.113.8") != test.changed {
+		if event := r.events(); strings.Contains(event, "The address changed from 203.0.113.7 to 203.0.113.8") != test.changed {
 			t.Errorf("%s: events %q", name, event)
 		}
 	}

@@ -132,29 +132,26 @@ func TestDesire_RefusesBeforeTheFirstWrite(t *testing.T) {
 		"another one than is named":               {changes: []func(*v1.Service){fixture.Annotated(annotation.LoadBalancerID, "missing")}, existing: existing},
 		"a feature that the provider lacks":       {conf: ovn, changes: []func(*v1.Service){fixture.Annotated(annotation.TLSContainer, secretRef)}, words: "the provider ovn has no TLS"},
 		"a provider that Octavia lacks":           {changes: []func(*v1.Service){fixture.Annotated(annotation.Provider, "acme")}, words: "acme"},
-		"an address in use":                       {changes: []func(*v1.Service){internal, askedAddress("10.0.0.1")}, words: "10.0.0.1 is in use"},
-		"an address in use, by itself":            {changes: []func(*v1.Service){internal, askedAddress("10.0.0.1")}, has: []string{"10.0.0.1"}},
-		"an address in use, it exists":            {changes: []func(*v1.Service){internal, askedAddress("10.0.0.1")}, existing: existing},
-		"a second address in use":                 {changes: []func(*v1.Service){internal, dual(v1.IPFamilyPolicyRequireDualStack), askedAddress("fd00::1")}, words: "fd00::1 is in use"},
+		"an address in use":                       {changes: []func(*v1.Service){internal, loadBalancerIP("10.0.0.1")}, words: "10.0.0.1 is in use"},
+		"an address in use, by itself":            {changes: []func(*v1.Service){internal, loadBalancerIP("10.0.0.1")}, has: []string{"10.0.0.1"}},
+		"an address in use, it exists":            {changes: []func(*v1.Service){internal, loadBalancerIP("10.0.0.1")}, existing: existing},
+		"a second address in use":                 {changes: []func(*v1.Service){internal, dual(v1.IPFamilyPolicyRequireDualStack), loadBalancerIP("fd00::1")}, words: "fd00::1 is in use"},
 		"a pod that cannot be reached":            {conf: func(c *config.LoadBalancer) { c.Members = annotation.MembersPods }, pods: "10.244.0.7", words: "pod 10.244.0.7 has no route"},
-		"an address of another subnet":            {changes: []func(*v1.Service){internal, askedAddress("192.0.2.1")}, words: "192.0.2.1 is not in subnet subnet"},
+		"an address of another subnet":            {changes: []func(*v1.Service){internal, loadBalancerIP("192.0.2.1")}, words: "192.0.2.1 is not in subnet subnet"},
 		"members of another family than VIP":      {conf: ovn, changes: []func(*v1.Service){fixture.Families(v1.IPv6Protocol)}, existing: &model.LoadBalancer{ID: "lb", Provider: "ovn", VIP: model.VIP{Address: "10.0.0.5"}}, words: "IPv6"},
 		"both families, of which it lacks one":    {changes: []func(*v1.Service){dual(v1.IPFamilyPolicyRequireDualStack), func(svc *v1.Service) { svc.Annotations[annotation.SubnetID] = "alone" }}, words: "has no subnet of IPv6"},
 		"both families, of which it may lack one": {changes: []func(*v1.Service){dual(v1.IPFamilyPolicyPreferDualStack), func(svc *v1.Service) { svc.Annotations[annotation.SubnetID] = "alone" }}},
 	} {
-		conf := fixture.Config()
-		if test.conf != nil {
-			test.conf(&conf.LoadBalancer)
-		}
-		s := newScene(t, conf, test.changes...)
-		s.subnets = append(s.subnets, alone)
+		r := newRig(t, configured(test.conf), service(test.changes...))
+		r.subnets = append(r.subnets, alone)
 		if test.pods != "" {
-			s.withPods().endpoints[0].Endpoints[0].Address = netip.MustParseAddr(test.pods)
+			withPods(r)
+			r.endpoints[0].Endpoints[0].Address = netip.MustParseAddr(test.pods)
 		}
-		in := s.ask().in
-		want, err := s.engine.planner.desire(s.ctx, in, in.Settings.On(test.existing), test.existing, test.has)
+		in := r.ask().in
+		want, err := r.planner.desire(r.ctx, in, in.Settings.On(test.existing), test.existing, test.has)
 		if test.existing == nil && test.has == nil {
-			want, err = s.engine.planner.asked(s.ctx, in, nil)
+			want, err = r.planner.asked(r.ctx, in, nil)
 		}
 		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v, want %q", name, err, test.words)
@@ -174,9 +171,9 @@ func TestDesire_ServesOneFamilyWithoutAPlaceForTheOther(t *testing.T) {
 		families int
 		notice   string
 	}{"both": {"subnet", 30, 2, ""}, "a release with one VIP": {"subnet", 20, 1, ""}, "one": {"alone", 30, 1, "the load balancer serves only IPv4, because network lonely of the first VIP has no subnet of IPv6"}} {
-		s := newScene(t, fixture.Config(), dual(v1.IPFamilyPolicyPreferDualStack), fixture.Annotated(annotation.SubnetID, test.subnet))
-		s.subnets, s.api.Minor = append(s.subnets, alone), test.minor
-		want, err := s.engine.planner.asked(s.ctx, s.ask().in, nil)
+		r := newRig(t, service(dual(v1.IPFamilyPolicyPreferDualStack), fixture.Annotated(annotation.SubnetID, test.subnet)))
+		r.subnets, r.version.Minor = append(r.subnets, alone), test.minor
+		want, err := r.planner.asked(r.ctx, r.ask().in, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,11 +190,11 @@ func TestDesire_ServesOneFamilyWithoutAPlaceForTheOther(t *testing.T) {
 // On another's load balancer only the listeners are desired.
 func TestDesire_OnAnothersLoadBalancerIsItsListeners(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, fixture.Config())
-	in := s.ask().in
+	r := newRig(t)
+	in := r.ask().in
 	for name, shared := range map[string]*model.Shared{"another's": {}, "its own": nil} {
 		lb := &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{SubnetID: "subnet", Address: "10.0.0.5"}, Shared: shared}
-		want, err := s.engine.planner.asked(s.ctx, in, lb)
+		want, err := r.planner.asked(r.ctx, in, lb)
 		if err != nil || want.Basis.Shared != (shared != nil) || (want.LoadBalancer.Shared != nil) != (shared != nil) || (want.LoadBalancer.FloatingIP == nil) != (shared != nil) || len(want.LoadBalancer.Listeners) != 1 {
 			t.Errorf("%s: %+v, error %v", name, want.LoadBalancer, err)
 		}

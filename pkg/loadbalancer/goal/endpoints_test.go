@@ -131,16 +131,16 @@ func TestLocate_ReadsTheRangesOfTheMembersSubnet(t *testing.T) {
 		"Neutron fails":     {true, "subnet", false, "subnet", nil, "failed"},
 		"its network fails": {true, "subnet", true, "subnets", nil, "failed"},
 	} {
-		scene := newScene(t, fixture.Config())
+		r := newRig(t)
 		s := asking(v1.IPv4Protocol)
 		s.Members.NodeSelector, s.Members.BySubnet, s.Members.SubnetID, s.Members.Within = labels.Everything(), test.bySubnet, test.subnet, map[v1.IPFamily]netip.Prefix{v1.IPv6Protocol: {}}
 		if test.dual {
 			s.Dual.Second = v1.IPv6Protocol
 		}
 		if test.fails != "" {
-			scene.fails[test.fails] = errFailed
+			r.fails[test.fails] = errFailed
 		}
-		err := scene.engine.Candidates.locate(t.Context(), s)
+		err := r.Candidates.locate(t.Context(), s)
 		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -151,7 +151,7 @@ func TestLocate_ReadsTheRangesOfTheMembersSubnet(t *testing.T) {
 		if !maps.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
-		if set, err := scene.engine.Candidates.choose(t.Context(), s, scene.nodes); (err != nil) != (test.words != "") || err == nil && len(set.Backends) != 2 {
+		if set, err := r.Candidates.choose(t.Context(), s, r.nodes); (err != nil) != (test.words != "") || err == nil && len(set.Backends) != 2 {
 			t.Errorf("%s: members %v, error %v", name, set, err)
 		}
 	}
@@ -172,13 +172,13 @@ func TestMembers_AreOfTheServedFamilies(t *testing.T) {
 		"both, TCP":               {v1.ProtocolTCP, v1.IPv6Protocol, false, 2, 4},
 		"both, no second address": {v1.ProtocolUDP, v1.IPv6Protocol, true, 2, 2},
 	} {
-		s := newScene(t, fixture.Config(), dual(v1.IPFamilyPolicyPreferDualStack), fixture.Ports(fixture.Port(test.protocol, 53)))
+		r := newRig(t, service(dual(v1.IPFamilyPolicyPreferDualStack), fixture.Ports(fixture.Port(test.protocol, 53))))
 		if test.lacks {
-			for _, node := range s.nodes {
+			for _, node := range r.nodes {
 				node.Status.Addresses = node.Status.Addresses[:1]
 			}
 		}
-		in := s.ask().in
+		in := r.ask().in
 		in.Settings.Second = test.second
 		followed := in.members(in.Settings, fixture.Amphora())
 		if got := followed.Ports.At(0).Members(model.Member{Port: 30053}).Len(); got != test.members {
@@ -201,9 +201,9 @@ func TestMembers_AreOfTheServedFamilies(t *testing.T) {
 func TestMembers_AreAllNodesWhereEndpointsMayNotBeWatched(t *testing.T) {
 	t.Parallel()
 	for watch, forbidden := range map[settings.Watch]bool{settings.Watched: false, settings.Forbidden: true} {
-		s := newScene(t, fixture.Config(), fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes)).withPods()
-		s.endpoints[0].Endpoints = s.endpoints[0].Endpoints[:1]
-		in := s.ask().in
+		r := newRig(t, service(fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes)), withPods)
+		r.endpoints[0].Endpoints = r.endpoints[0].Endpoints[:1]
+		in := r.ask().in
 		in.Settings.Members.Watch = watch
 		followed := in.members(in.Settings, fixture.Amphora())
 		if got := followed.Ports.At(0).Members(model.Member{Port: 30080}).Len(); followed.Forbidden != forbidden || got != map[bool]int{false: 1, true: 2}[forbidden] {

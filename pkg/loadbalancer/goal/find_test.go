@@ -58,7 +58,7 @@ func TestFinder_FindsTheLoadBalancerOfAService(t *testing.T) {
 func TestHints_AreWhatIsKnownOfTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, knowing(state.Entry{Made: state.Made{LoadBalancerID: "made", ServedOn: "served"}}), func(r *rig) {
-		r.record = state.Record{LoadBalancerID: "written", Service: serviceUID}.String()
+		r.records.text = state.Record{LoadBalancerID: "written", Service: serviceUID}.String()
 	})
 	svc := by("", placed("place"), func(svc *v1.Service) {
 		svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}, {Hostname: "203.0.113.8.nip.io"}}
@@ -80,22 +80,22 @@ func TestPlace_HasTheSubnetsOfCloudConfAndOfTheNodes(t *testing.T) {
 		r.conf.LoadBalancer.NetworkID = "conf-net"
 		r.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"gold": {SubnetID: "class-subnet", NetworkID: "class-net"}}
 	}
+	r := newRig(t, classes, func(r *rig) { r.ports[1].FixedIPs[0].SubnetID = "another" })
 	nodes := func(context.Context) ([]v1.Node, error) {
-		return []v1.Node{*subjectOf(by("")).Nodes[0], *fixture.Node("elsewhere", "192.0.2.1"), *subjectOf(by("")).Nodes[1]}, nil
+		return []v1.Node{*r.nodes[0], *fixture.Node("elsewhere", "192.0.2.1"), *r.nodes[1]}, nil
 	}
-	r := newRig(t, classes)
 	for name, test := range map[string]struct {
 		nodes   func(context.Context) ([]v1.Node, error)
 		subnets string
 		sent    string
 	}{
 		"nodes are not read": {nil, "subnet class-subnet", ""},
-		"with nodes":         {nodes, "subnet class-subnet nodes", "ports-of " + serverAt("10.6.0.11") + " " + serverAt("10.6.0.12")},
+		"with nodes":         {nodes, "subnet class-subnet another subnet subnet6", "ports-of " + serverAt("10.0.0.1") + " " + serverAt("10.0.0.2")},
 	} {
-		r.requests.sent, r.Finder.Cluster.Nodes = nil, test.nodes
+		r.sent, r.Finder.Cluster.Nodes = nil, test.nodes
 		place, err := r.Finder.place(t.Context())
-		if err != nil || strings.Join(place.Subnets, " ") != test.subnets || strings.Join(place.Networks, " ") != "conf-net class-net" || strings.Join(r.requests.sent, " ") != test.sent {
-			t.Errorf("%s: %+v, error %v, sent %q", name, place, err, r.requests.sent)
+		if err != nil || strings.Join(place.Subnets, " ") != test.subnets || strings.Join(place.Networks, " ") != "conf-net class-net" || strings.Join(r.sent, " ") != test.sent {
+			t.Errorf("%s: %+v, error %v, sent %q", name, place, err, r.sent)
 		}
 	}
 	assertErrors(t, "place", func(r *rig) error {
@@ -169,11 +169,11 @@ func TestElsewhere_SearchesUnlessTheServiceIsSettled(t *testing.T) {
 		for _, one := range found {
 			ids = append(ids, one.LoadBalancers[0].ID)
 		}
-		if err != nil || strings.Join(ids, " ") != test.want || len(r.requests.sent) > 0 != test.reads {
-			t.Errorf("%s: %q, error %v, sent %q", name, ids, err, r.requests.sent)
+		if err != nil || strings.Join(ids, " ") != test.want || len(r.sent) > 0 != test.reads {
+			t.Errorf("%s: %q, error %v, sent %q", name, ids, err, r.sent)
 		}
-		if test.reads && slices.Contains(slices.Concat(test.previous, test.entered), "old") != r.requests.has("lb old") {
-			t.Errorf("%s: sent %q", name, r.requests.sent)
+		if test.reads && slices.Contains(slices.Concat(test.previous, test.entered), "old") != r.has("load-balancer old") {
+			t.Errorf("%s: sent %q", name, r.sent)
 		}
 	}
 }

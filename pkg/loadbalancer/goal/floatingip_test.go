@@ -12,14 +12,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // Floating IPs that can be a Service's are observed, and no other. For a new Service, the first list of the project shows that
 // there are none.
 func TestObserve_FindsTheFloatingIPsOfAService(t *testing.T) {
 	t.Parallel()
-	id := newScene(t, fixture.Config()).id()
+	id := rigIdentity()
 	own, legacy := id.FloatingIPs().Description(), id.FloatingIPs().LegacyDescription()
 	earlier := id
 	earlier.ServiceUID = "earlier"
@@ -52,34 +51,34 @@ func TestObserve_FindsTheFloatingIPsOfAService(t *testing.T) {
 		"one that it requests":                   {cloud: unattached("another's"), change: func(in *Inputs) { in.Settings.Floating.ID = "fip" }, free: []string{"fip"}, listed: 3},
 		"one that another requests":              {cloud: unattached("another's"), listed: 1},
 		"on the port of its VIP":                 {cloud: onPort("vip"), change: func(in *Inputs) { in.Settings.VIP.PortID = "vip" }, free: []string{"fip"}, listed: 4},
-		"on its VIP":                             {cloud: onPort("port of lb"), balancer: true, attached: "fip", listed: 2},
-		"on its VIP, another was left":           {cloud: append(onPort("port of lb"), floatingips.FloatingIP{ID: "left", Description: own}), balancer: true, entry: state.Entry{Made: state.Made{UnattachedFloatingIP: true}}, attached: "fip", free: []string{"left"}, listed: 4, unattached: true},
-		"on its VIP, none is left":               {cloud: onPort("port of lb"), balancer: true, entry: state.Entry{Made: state.Made{UnattachedFloatingIP: true}}, attached: "fip", listed: 4},
+		"on its VIP":                             {cloud: onPort("vip-of-lb"), balancer: true, attached: "fip", listed: 2},
+		"on its VIP, another was left":           {cloud: append(onPort("vip-of-lb"), floatingips.FloatingIP{ID: "left", Description: own}), balancer: true, entry: state.Entry{Made: state.Made{UnattachedFloatingIP: true}}, attached: "fip", free: []string{"left"}, listed: 4, unattached: true},
+		"on its VIP, none is left":               {cloud: onPort("vip-of-lb"), balancer: true, entry: state.Entry{Made: state.Made{UnattachedFloatingIP: true}}, attached: "fip", listed: 4},
 		"internal":                               {cloud: unattached(own), change: internal},
-		"internal, with a load balancer":         {cloud: onPort("port of lb"), balancer: true, change: internal, attached: "fip", listed: 2},
+		"internal, with a load balancer":         {cloud: onPort("vip-of-lb"), balancer: true, change: internal, attached: "fip", listed: 2},
 		"internal since":                         {cloud: unattached(own), change: func(in *Inputs) { internal(in); in.Published = published("203.0.113.7") }, free: []string{"fip"}, listed: 4},
 		"internal, after a change":               {late: unattached(own), entry: state.Entry{Made: state.Made{Touched: true}}, change: internal, free: []string{"fip"}, listed: 2},
 		"on a VIP of another provider": {cloud: unattached(own), change: func(in *Inputs) {
 			in.VIPs = []model.LoadBalancer{{ID: "vip", FloatingIP: &model.FloatingIP{ID: "fip"}}}
 		}, listed: 3},
 	} {
-		s := newScene(t, fixture.Config())
-		s.floatingIPs = test.cloud
+		r := newRig(t)
+		r.floatingIPs = test.cloud
 		if test.balancer {
-			s.add("lb", s.id())
+			r.add(balancer("lb"))
 		}
-		in := s.ask().in
+		in := r.ask().in
 		if test.change != nil {
 			test.change(&in)
 		}
-		s.store.Update(s.svc.UID, func(e *state.Entry) { *e = test.entry })
+		r.store.Update(r.svc.UID, func(e *state.Entry) { *e = test.entry })
 		if test.late != nil {
-			if _, err := s.engine.Cloud.Project.FirstFloatingIPs(s.ctx); err != nil {
+			if _, err := r.Cloud.Project.FirstFloatingIPs(r.ctx); err != nil {
 				t.Fatal(err)
 			}
-			s.floatingIPs = test.late
+			r.floatingIPs = test.late
 		}
-		have, err := s.engine.observer.observe(s.ctx, in, in.Settings, &s.lock, new(reading.Search))
+		have, err := r.observer.observe(r.ctx, in, in.Settings, &r.lock, new(reading.Search))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -91,25 +90,16 @@ func TestObserve_FindsTheFloatingIPsOfAService(t *testing.T) {
 		if lb := have.LoadBalancer; !slices.Equal(free, test.free) || (lb != nil && lb.FloatingIP != nil) != (test.attached != "") {
 			t.Errorf("%s: free are %v, on %+v", name, free, lb)
 		}
-		if listed := count(s.sent, "floating IPs"); listed != test.listed {
+		if listed := r.count("floating-ips"); listed != test.listed {
 			t.Errorf("%s: floating IPs are listed %d times, want %d", name, listed, test.listed)
 		}
-		if left := s.store.Get(s.svc.UID).Made.UnattachedFloatingIP; left != test.unattached {
+		if left := r.store.Get(r.svc.UID).Made.UnattachedFloatingIP; left != test.unattached {
 			t.Errorf("%s: one is known to be unattached: %v", name, left)
 		}
 		if len(have.Duplicates) != len(in.VIPs) {
 			t.Errorf("%s: duplicates %+v", name, have.Duplicates)
 		}
 	}
-}
-
-func count(all []string, one string) (n int) {
-	for _, other := range all {
-		if other == one {
-			n++
-		}
-	}
-	return n
 }
 
 // A removal finds all floating IPs of a Service. The published address proves nothing of one that it had requested.
@@ -119,20 +109,20 @@ func TestLeavingFloatingIPs_FindsAllOfThem(t *testing.T) {
 		legacy, asks bool
 		want         int
 	}{"its own": {false, false, 1}, "its own, it requests one": {false, true, 1}, "published": {true, false, 1}, "published, it requests one": {true, true, 0}} {
-		s := newScene(t, fixture.Config())
-		description := s.id().FloatingIPs().Description()
+		r := newRig(t)
+		description := rigIdentity().FloatingIPs().Description()
 		if test.legacy {
-			description = s.id().FloatingIPs().LegacyDescription()
+			description = rigIdentity().FloatingIPs().LegacyDescription()
 		}
-		s.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
-		in := s.ask().in
+		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
+		in := r.ask().in
 		in.Published = published("203.0.113.7")
 		have := nothing(in.ID)
-		if err := s.engine.observer.leavingFloatingIPs(s.ctx, in, have, test.asks); err != nil || len(have.UnattachedFloatingIPs) != test.want {
+		if err := r.observer.leavingFloatingIPs(r.ctx, in, have, test.asks); err != nil || len(have.UnattachedFloatingIPs) != test.want {
 			t.Errorf("%s: %+v, error %v", name, have.UnattachedFloatingIPs, err)
 		}
-		s.fails["floating IPs"] = errFailed
-		if err := s.engine.observer.leavingFloatingIPs(s.ctx, in, have, test.asks); !errors.Is(err, errFailed) {
+		r.fails["floating-ips"] = errFailed
+		if err := r.observer.leavingFloatingIPs(r.ctx, in, have, test.asks); !errors.Is(err, errFailed) {
 			t.Errorf("%s: a failed request: %v", name, err)
 		}
 	}
@@ -141,18 +131,18 @@ func TestLeavingFloatingIPs_FindsAllOfThem(t *testing.T) {
 // A failed list of floating IPs leaves the knowledge as it was, and an absurd number of them does not exceed a request.
 func TestReadFloatingIPs_FailsAndIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, fixture.Config())
-	in := s.ask().in
-	s.store.Update(s.svc.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
+	r := newRig(t)
+	in := r.ask().in
+	r.store.Update(r.svc.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
 	for i := range 120 {
-		s.floatingIPs = append(s.floatingIPs, floatingips.FloatingIP{ID: fmt.Sprintf("fip %03d", i), Description: in.ID.FloatingIPs().Description()})
+		r.floatingIPs = append(r.floatingIPs, floatingips.FloatingIP{ID: fmt.Sprintf("fip %03d", i), Description: in.ID.FloatingIPs().Description()})
 	}
-	ids, complete, err := s.engine.observer.knownFloatingIPs(s.ctx, in.Owner, in.ID, nil)
+	ids, complete, err := r.observer.knownFloatingIPs(r.ctx, in.Owner, in.ID, nil)
 	if len(ids) != 100 || !complete || err != nil {
 		t.Errorf("%d are known, complete: %v, error %v", len(ids), complete, err)
 	}
-	s.fails["floating IPs"] = errFailed
-	if err := s.engine.observer.readFloatingIPs(s.ctx, in, in.ID, &settings.Settings{}, &model.Observed{}); !errors.Is(err, errFailed) || !s.store.Get(s.svc.UID).Made.UnattachedFloatingIP {
-		t.Errorf("after a failed list, one is known to be unattached: %v, error %v", s.store.Get(s.svc.UID).Made.UnattachedFloatingIP, err)
+	r.fails["floating-ips"] = errFailed
+	if err := r.observer.readFloatingIPs(r.ctx, in, in.ID, &settings.Settings{}, &model.Observed{}); !errors.Is(err, errFailed) || !r.store.Get(r.svc.UID).Made.UnattachedFloatingIP {
+		t.Errorf("after a failed list, one is known to be unattached: %v, error %v", r.store.Get(r.svc.UID).Made.UnattachedFloatingIP, err)
 	}
 }

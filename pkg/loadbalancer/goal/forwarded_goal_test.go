@@ -25,13 +25,13 @@ func placed(id string) func(*v1.Service) {
 
 func TestForwarded_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 	t.Parallel()
-	forwarded, served := forwardedAt("f", "203.0.113.9", "10.6.0.11"), at("203.0.113.9")
+	forwarded, served := forwardedAt("f", "203.0.113.9", "10.0.0.1"), at("203.0.113.9")
 	ofBalancer := floatingAt("lb-fip", "203.0.113.9", "vip-of-lb")
-	const toNew = "floating IP: create on network public, not attached yet; floating IP made last: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]"
+	const toNew = "floating IP: create on network public, not attached yet; floating IP made last: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]"
 	toNewPort := func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31080 }
 	noPorts := func(r *rig) { r.ports = nil }
 	second := func(r *rig) { r.ports = r.ports[1:] }
-	bound := floatingAt("node-fip", "203.0.113.99", "port-10.6.0.11", describedAs("the node's"))
+	bound := floatingAt("node-fip", "203.0.113.99", "port-10.0.0.1", describedAs("the node's"))
 	tag := fixture.Annotated(annotation.FloatingIPTag, "web")
 	for name, test := range map[string]struct {
 		svc  *v1.Service
@@ -40,31 +40,31 @@ func TestForwarded_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 	}{
 		"nothing there":                   {by(driver.PortForwarding), nil, toNew},
 		"as desired":                      {by(driver.PortForwarding, served), []func(*rig){forwarded}, ""},
-		"another NodePort":                {by(driver.PortForwarding, served, toNewPort), []func(*rig){forwarded}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.6.0.11:30080] → [TCP/80 to 10.6.0.11:31080]"},
-		"its node has left":               {by(driver.PortForwarding, served), []func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.99")}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.6.0.99:30080] → [TCP/80 to 10.6.0.11:30080]"},
+		"another NodePort":                {by(driver.PortForwarding, served, toNewPort), []func(*rig){forwarded}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.1:30080] → [TCP/80 to 10.0.0.1:31080]"},
+		"its node has left":               {by(driver.PortForwarding, served), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.99")}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.99:30080] → [TCP/80 to 10.0.0.1:30080]"},
 		"the port of its node is unknown": {by(driver.PortForwarding, served), []func(*rig){forwarded, func(r *rig) { r.forwardings["f"][0].InternalPortID = "" }}, ""},
-		"a node without a port":           {by(driver.PortForwarding), []func(*rig){second}, strings.ReplaceAll(toNew, "10.6.0.11", "10.6.0.12")},
-		"a node with a floating IP":       {by(driver.PortForwarding), []func(*rig){bound}, strings.ReplaceAll(toNew, "10.6.0.11", "10.6.0.12")},
-		"no node has a port":              {by(driver.PortForwarding), []func(*rig){noPorts}, "!node node-11 (10.6.0.11), as all others that can serve, gets no port forwardings"},
+		"a node without a port":           {by(driver.PortForwarding), []func(*rig){second}, strings.ReplaceAll(toNew, "10.0.0.1", "10.0.0.2")},
+		"a node with a floating IP":       {by(driver.PortForwarding), []func(*rig){bound}, strings.ReplaceAll(toNew, "10.0.0.1", "10.0.0.2")},
+		"no node has a port":              {by(driver.PortForwarding), []func(*rig){noPorts}, "!node node-1 (10.0.0.1), as all others that can serve, gets no port forwardings"},
 		"internal":                        {by(driver.PortForwarding, internalOne), nil, "!" + annotation.Provider + "]: the provider port-forwarding needs a floating IP, and an internal Service"},
 		"a tag":                           {by(driver.PortForwarding, tag), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""), func(fip *floatingips.FloatingIP) { fip.Tags = []string{"web"} })}, "!cannot tell which floating IPs with a tag are free"},
-		"a free floating IP of its own":   {by(driver.PortForwarding, at("203.0.113.7")), []func(*rig){floatingAt("free", "203.0.113.7", "")}, "floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]"},
-		"one that it requests":            {by(driver.PortForwarding, loadBalancerIP("203.0.113.7")), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""))}, "floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]"},
-		"one that another forwards from":  {by(driver.PortForwarding, loadBalancerIP("203.0.113.7")), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""), func(fip *floatingips.FloatingIP) { fip.RouterID = "r1" })}, "floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]"},
-		"a new Service has none":          {by(driver.PortForwarding), []func(*rig){forwarded}, "floating IP 203.0.113.9: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]"},
+		"a free floating IP of its own":   {by(driver.PortForwarding, at("203.0.113.7")), []func(*rig){floatingAt("free", "203.0.113.7", "")}, "floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]"},
+		"one that it requests":            {by(driver.PortForwarding, loadBalancerIP("203.0.113.7")), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""))}, "floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]"},
+		"one that another forwards from":  {by(driver.PortForwarding, loadBalancerIP("203.0.113.7")), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""), func(fip *floatingips.FloatingIP) { fip.RouterID = "r1" })}, "floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]"},
+		"a new Service has none":          {by(driver.PortForwarding), []func(*rig){forwarded}, "floating IP 203.0.113.9: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]"},
 		"begun by this process":           {by(driver.PortForwarding), []func(*rig){forwarded, knowing(state.Entry{Made: state.Made{Forwards: true, Touched: true}})}, ""},
 		"VIPs":                            {by(driver.PortForwarding, routedAddresses), []func(*rig){withFloating}, "!load balancer of provider router"},
 		"VIPs, not published":             {by(driver.PortForwarding, old), []func(*rig){vipAt("10.77.0.5")}, toNew + "; " + withoutVIP},
-		"VIPs, permitted":                 {by(driver.PortForwarding, routedAddresses, replaceable), []func(*rig){withFloating}, "floating IP 203.0.113.7: disassociate; floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]; " + withoutVIP},
+		"VIPs, permitted":                 {by(driver.PortForwarding, routedAddresses, replaceable), []func(*rig){withFloating}, "floating IP 203.0.113.7: disassociate; floating IP 203.0.113.7: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]; " + withoutVIP},
 		"VIPs of before, and no network":  {by(driver.PortForwarding, routedAddresses), []func(*rig){vipAt("10.77.0.5"), noPool}, toNew},
 		"Octavia":                         {by(driver.PortForwarding, served), []func(*rig){balancer("lb"), ofBalancer}, "!load balancer of another provider"},
 		"Octavia, permitted": {by(driver.PortForwarding, served, replaceable), []func(*rig){balancer("lb"), ofBalancer},
-			"floating IP 203.0.113.9: disassociate; floating IP 203.0.113.9: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]; load balancer kube_service_rig_default_web (lb): delete: the Service has port forwardings"},
+			"floating IP 203.0.113.9: disassociate; floating IP 203.0.113.9: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]; load balancer kube_service_rig_default_web (lb): delete: the Service has port forwardings"},
 		"begun, and still in Octavia":         {by(driver.PortForwarding, served, placed("lb")), []func(*rig){forwarded, balancer("lb")}, "!load balancer of another provider"},
 		"complete, and in Octavia of another": {by(driver.PortForwarding, served), []func(*rig){forwarded, balancer("lb")}, ""},
-		"changed by another client":           {by(driver.PortForwarding, served), []func(*rig){func(r *rig) { floatingAt("f", "203.0.113.9", "")(r) }}, "floating IP 203.0.113.9: forwarded ports [] → [TCP/80 to 10.6.0.11:30080]"},
+		"changed by another client":           {by(driver.PortForwarding, served), []func(*rig){func(r *rig) { floatingAt("f", "203.0.113.9", "")(r) }}, "floating IP 203.0.113.9: forwarded ports [] → [TCP/80 to 10.0.0.1:30080]"},
 	} {
-		g := newRig(t, test.rig...).goal(t, test.svc)
+		g := newRig(t, test.rig...).of(test.svc).route()
 		round, todo, err := planned(t, g)
 		words, refused := strings.CutPrefix(test.want, "!")
 		switch {
@@ -86,14 +86,14 @@ func TestForwarded_KeepsTheForwardingsOfARefusedService(t *testing.T) {
 		rig  []func(*rig)
 		want string
 	}{
-		"as they are":       {[]func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.12")}, ""},
-		"their node left":   {[]func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.99")}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.6.0.99:30080] → [TCP/80 to 10.6.0.11:30080]"},
-		"beside VIPs":       {[]func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.12"), vipAt("10.77.0.5"), balancer("lb")}, ""},
+		"as they are":       {[]func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.2")}, ""},
+		"their node left":   {[]func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.99")}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.99:30080] → [TCP/80 to 10.0.0.1:30080]"},
+		"beside VIPs":       {[]func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.2"), vipAt("10.77.0.5"), balancer("lb")}, ""},
 		"nothing":           {nil, "!"},
 		"a VIP and Octavia": {[]func(*rig){vipAt("10.77.0.5"), balancer("lb")}, "!"},
 	} {
 		r := newRig(t, test.rig...)
-		g := r.kept(t, refused, driver.PortForwarding)
+		g := r.of(refused).keepRouted(driver.PortForwarding)
 		round, todo, err := planned(t, g)
 		if test.want == "!" {
 			if !errors.Is(err, refusal.ErrNothingKept) {
@@ -101,8 +101,8 @@ func TestForwarded_KeepsTheForwardingsOfARefusedService(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || inLine(todo) != test.want || g.Prepare(t.Context(), round, todo) != nil || r.requests.has("vips") || r.requests.has("lbs") {
-			t.Errorf("%s: %s, error %v, sent %q", name, inLine(todo), err, r.requests.sent)
+		if err != nil || inLine(todo) != test.want || g.Prepare(t.Context(), round, todo) != nil || r.has("vips") || r.has("load-balancers") {
+			t.Errorf("%s: %s, error %v, sent %q", name, inLine(todo), err, r.sent)
 		}
 	}
 }
@@ -111,27 +111,27 @@ func TestForwarded_ReturnsTheErrorOfEachRead(t *testing.T) {
 	t.Parallel()
 	round := func(svc *v1.Service) func(*rig) error {
 		return func(r *rig) error {
-			_, _, err := planned(t, r.goal(t, svc))
+			_, _, err := planned(t, r.of(svc).route())
 			return err
 		}
 	}
 	assertErrors(t, "a new Service", round(by(driver.PortForwarding)))
-	assertErrors(t, "a served one", round(by(driver.PortForwarding, at("203.0.113.9"))), forwardedAt("f", "203.0.113.9", "10.6.0.99"))
+	assertErrors(t, "a served one", round(by(driver.PortForwarding, at("203.0.113.9"))), forwardedAt("f", "203.0.113.9", "10.0.0.99"))
 	assertErrors(t, "from router", round(by(driver.PortForwarding, routedAddresses, replaceable)), withFloating)
-	assertErrors(t, "from Octavia", round(by(driver.PortForwarding, at("10.5.0.9"), replaceable)), balancer("lb"))
+	assertErrors(t, "from Octavia", round(by(driver.PortForwarding, at("10.0.0.100"), replaceable)), balancer("lb"))
 	assertErrors(t, "the first lists", func(r *rig) error {
-		known, err := r.goal(t, by(driver.PortForwarding, at("203.0.113.9"))).Recall(t.Context(), nil)
+		known, err := r.of(by(driver.PortForwarding, at("203.0.113.9"))).route().Recall(t.Context(), nil)
 		if err != nil && known.Have.Observed != nil {
 			t.Errorf("an observation beside the error: %+v", known)
 		}
 		return err
-	}, forwardedAt("f", "203.0.113.9", "10.6.0.11"))
+	}, forwardedAt("f", "203.0.113.9", "10.0.0.1"))
 	assertErrors(t, "prepare", func(r *rig) error {
 		var g Goal
 		var round Round
 		var todo plan.Plan
 		r.prepare(func() {
-			g = r.goal(t, by(driver.PortForwarding))
+			g = r.of(by(driver.PortForwarding)).route()
 			round, todo, _ = planned(t, g)
 			todo.Steps = append(todo.Steps, plan.SetForwardings{FloatingIP: model.FloatingIP{ID: "f", Forwards: true}, To: round.Want.LoadBalancer.Forwardings})
 		})
@@ -141,7 +141,7 @@ func TestForwarded_ReturnsTheErrorOfEachRead(t *testing.T) {
 
 func TestForwarded_RecallsTheFirstListsOfAServedFloatingIP(t *testing.T) {
 	t.Parallel()
-	served, forwarded := by(driver.PortForwarding, at("203.0.113.9")), forwardedAt("f", "203.0.113.9", "10.6.0.11")
+	served, forwarded := by(driver.PortForwarding, at("203.0.113.9")), forwardedAt("f", "203.0.113.9", "10.0.0.1")
 	hostname := func(svc *v1.Service) {
 		svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{Hostname: "web.example.org"}}
 	}
@@ -157,7 +157,7 @@ func TestForwarded_RecallsTheFirstListsOfAServedFloatingIP(t *testing.T) {
 		"a host name":                  {by(driver.PortForwarding, hostname), []func(*rig){forwarded}, "f"},
 		"a host name and a user's":     {by(driver.PortForwarding, hostname), []func(*rig){forwarded, undescribed}, ""},
 		"another is published":         {by(driver.PortForwarding, at("203.0.113.8")), []func(*rig){forwarded}, ""},
-		"two":                          {served, []func(*rig){forwarded, forwardedAt("g", "203.0.113.10", "10.6.0.11")}, ""},
+		"two":                          {served, []func(*rig){forwarded, forwardedAt("g", "203.0.113.10", "10.0.0.1")}, ""},
 		"none":                         {served, nil, ""},
 		"beside a VIP":                 {served, []func(*rig){forwarded, vipAt("10.77.0.5")}, ""},
 		"beside another's VIP":         {served, []func(*rig){forwarded, vipAt("10.77.0.5", theirs)}, "f"},
@@ -166,11 +166,11 @@ func TestForwarded_RecallsTheFirstListsOfAServedFloatingIP(t *testing.T) {
 		"changed by this process":      {served, []func(*rig){forwarded, knowing(touched())}, ""},
 	} {
 		r := newRig(t, test.rig...)
-		known, err := r.goal(t, test.svc).Recall(t.Context(), nil)
+		known, err := r.of(test.svc).route().Recall(t.Context(), nil)
 		got := ""
 		if known.Have.Observed != nil {
 			lb := known.Have.LoadBalancer
-			if got = lb.ID; len(lb.Forwardings) != 1 || lb.Forwardings[0].Address != "10.6.0.11" || known.Have.Source != model.Lists || known.Have.Confirmed || known.Have.As != rigIdentity() {
+			if got = lb.ID; len(lb.Forwardings) != 1 || lb.Forwardings[0].Address != "10.0.0.1" || known.Have.Source != model.Lists || known.Have.Confirmed || known.Have.As != rigIdentity() {
 				t.Errorf("%s: %+v of %+v", name, known.Have, lb)
 			}
 		}
@@ -210,18 +210,18 @@ func TestForwarded_RefusesPortsOfOthersAndACloudWithoutForwardings(t *testing.T)
 		"a port of another":                {set(has, one, two), []func(*rig){anothers(443)}, "cannot forward port TCP/443 of floating IP 203.0.113.9: another client has forwarded it"},
 		"another port of another":          {set(has, one, two), []func(*rig){anothers(99)}, ""},
 		"the second of another's":          {set(has, one, two), []func(*rig){anothers(99), anothers(443)}, "another client has forwarded it"},
-		"its own":                          {set(has, one, two), []func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.11")}, ""},
+		"its own":                          {set(has, one, two), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.1")}, ""},
 		"another node, beside another's":   {set(has, one, one), []func(*rig){anothers(443), anothers(80)}, ""},
 		"a floating IP without any before": {set(model.FloatingIP{ID: "f"}, nil, two), []func(*rig){anothers(443)}, ""},
 	} {
 		r := newRig(t, test.rig...)
-		err := r.goal(t, by(driver.PortForwarding)).(*Forwarded).mayForward(t.Context(), test.todo)
+		err := r.of(by(driver.PortForwarding)).route().(*Forwarded).mayForward(t.Context(), test.todo)
 		if (err == nil) != (test.words == "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	r := newRig(t, lacks)
-	g := r.goal(t, by(driver.PortForwarding))
+	g := r.of(by(driver.PortForwarding)).route()
 	round, todo, err := planned(t, g)
 	if err != nil {
 		t.Fatal(err)
@@ -234,30 +234,32 @@ func TestForwarded_RefusesPortsOfOthersAndACloudWithoutForwardings(t *testing.T)
 // Without a node, nothing is forwarded, and the floating IP stays.
 func TestForwarded_ForwardsNothingWithoutNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, forwardedAt("f", "203.0.113.9", "10.6.0.11"))
-	subject := subjectOf(by(driver.PortForwarding, at("203.0.113.9"), fixture.Annotated(annotation.NodeSelector, "kubernetes.io/hostname=none")))
+	r := newRig(t, forwardedAt("f", "203.0.113.9", "10.0.0.1"))
+	subject := r.of(by(driver.PortForwarding, at("203.0.113.9"), fixture.Annotated(annotation.NodeSelector, "kubernetes.io/hostname=none"))).subject()
 	g, err := r.NewRouted(t.Context(), subject, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	round, todo, err := planned(t, g)
-	if got := inLine(todo); err != nil || got != "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.6.0.11:30080] → []" || len(round.Want.LoadBalancer.NextHops) > 0 || r.requests.has("ports-at") {
-		t.Errorf("%s, error %v, sent %q", got, err, r.requests.sent)
+	if got := inLine(todo); err != nil || got != "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.1:30080] → []" || len(round.Want.LoadBalancer.NextHops) > 0 || r.has("ports-at") {
+		t.Errorf("%s, error %v, sent %q", got, err, r.sent)
 	}
 }
 
 // The external network is that of a router of the node that gets the packets.
 func TestFloating_IsOnANetworkThatTheRouterOfTheNodeLeadsTo(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(r *rig) { r.conf.LoadBalancer.FloatingNetworkID, r.externals = "", []string{"public", "other"} })
-	g := r.goal(t, by(driver.PortForwarding)).(*Forwarded)
-	lb, err := g.floating(t.Context(), nil, nodePort("10.6.0.11"))
-	if err != nil || lb.FloatingIP.NetworkID != "other" || lb.Provider != driver.PortForwarding {
+	r := newRig(t, func(r *rig) {
+		r.conf.LoadBalancer.FloatingNetworkID = ""
+		r.networks = append([]neutron.Network{{ID: "elsewhere", External: true, Subnets: []string{"subnet-of-elsewhere"}}}, r.networks...)
+	})
+	g := r.of(by(driver.PortForwarding)).route().(*Forwarded)
+	lb, err := g.floating(t.Context(), nil, nodePort("10.0.0.1"))
+	if err != nil || lb.FloatingIP.NetworkID != "public" || lb.Provider != driver.PortForwarding {
 		t.Errorf("%+v, error %v", lb, err)
 	}
-	r.externals = nil
-	r = newRig(t, func(r *rig) { r.conf.LoadBalancer.FloatingNetworkID = "" })
-	if lb, err := r.goal(t, by(driver.PortForwarding)).(*Forwarded).floating(t.Context(), nil, neutron.Port{}); lb != nil || err == nil || !strings.Contains(err.Error(), "needs a floating IP: this project sees no external network") {
+	r = newRig(t, func(r *rig) { r.conf.LoadBalancer.FloatingNetworkID, r.networks = "", nil })
+	if lb, err := r.of(by(driver.PortForwarding)).route().(*Forwarded).floating(t.Context(), nil, neutron.Port{}); lb != nil || err == nil || !strings.Contains(err.Error(), "needs a floating IP: this project sees no external network") {
 		t.Errorf("no external network: %+v, error %v", lb, err)
 	}
 }
@@ -265,15 +267,15 @@ func TestFloating_IsOnANetworkThatTheRouterOfTheNodeLeadsTo(t *testing.T) {
 func TestForwarded_AnnouncesSettingsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	g := r.goal(t, by(driver.PortForwarding, fixture.Annotated(annotation.ClientData, "1000")))
+	g := r.of(by(driver.PortForwarding, fixture.Annotated(annotation.ClientData, "1000"))).route()
 	round, todo, err := planned(t, g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	round.Groups.Task = r.task
-	r.emitted()
+	r.events()
 	g.Announce(round, todo, plan.Plan{})
-	if got := r.emitted(); !strings.Contains(got, "timeout-client-data") || !strings.Contains(got, "floating IP: create on network public") {
+	if got := r.events(); !strings.Contains(got, "timeout-client-data") || !strings.Contains(got, "floating IP: create on network public") {
 		t.Error(got)
 	}
 }

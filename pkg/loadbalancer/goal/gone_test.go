@@ -1,7 +1,6 @@
 package goal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,16 +21,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// gone returns the goal of a deletion.
-func (r *rig) gone(t *testing.T, svc *v1.Service, previous ...string) *Gone {
-	t.Helper()
-	g, err := r.NewGone(t.Context(), Subject{Service: svc}, nil, previous)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
 // kindsOf returns the kinds of the steps of a plan.
 func kindsOf(p plan.Plan) string {
 	var kinds []string
@@ -41,32 +30,8 @@ func kindsOf(p plan.Plan) string {
 	return strings.Join(kinds, " ")
 }
 
-// ofAnother gives a load balancer to another Service of the cluster.
-func ofAnother(lb *octavia.LoadBalancer) {
-	id := rigIdentity()
-	id.ServiceUID, id.Service = "another", "another"
-	lb.Name, lb.Tags = id.Name(), id.Tags()
-}
-
 // unproven has nothing but the name of the Service, and is in no subnet of the cluster.
 func unproven(lb *octavia.LoadBalancer) { lb.Tags, lb.VIPSubnetID = nil, "elsewhere" }
-
-// listenerOn is a listener of the Service on a load balancer, or of another one.
-func listenerOn(lb string, own bool) func(*rig) {
-	return func(r *rig) {
-		id := rigIdentity()
-		l := octavia.Listener{ID: "listener-of-" + lb, Name: "another's", Protocol: "TCP", Port: 99, LoadBalancers: []octavia.ObjectID{{ID: lb}}, ProvisioningStatus: model.StatusActive}
-		if own {
-			l.Name, l.Tags = id.ListenerName(0), id.Tags()
-		}
-		r.listeners = append(r.listeners, l)
-		for i := range r.balancers {
-			if r.balancers[i].ID == lb {
-				r.balancers[i].Listeners = append(r.balancers[i].Listeners, octavia.Listener{ID: l.ID})
-			}
-		}
-	}
-}
 
 var policyForbids = byOctavia(http.StatusForbidden, "Policy does not allow this request to be performed.")
 
@@ -90,7 +55,7 @@ func TestGone_DeletesWhatIsTheServicesAndLeavesTheRest(t *testing.T) {
 		"and it shall be kept":            {by("", servedInOctavia, keepsFloatingIP), nil, []func(*rig){left}, "", "", ""},
 		"one that it has published":       {by("", servedInOctavia), nil, []func(*rig){legacy}, "DeleteFloatingIP", "", ""},
 		"one that it has requested":       {by("", servedInOctavia, loadBalancerIP("203.0.113.7")), nil, []func(*rig){legacy}, "", "", ""},
-		"it names one of another project": {by("", names("theirs")), nil, []func(*rig){balancer("lb"), failingAt("lb theirs", policyForbids)}, "DeleteLoadBalancer", "", ""},
+		"it names one of another project": {by("", names("theirs")), nil, []func(*rig){balancer("lb"), failingAt("load-balancer theirs", policyForbids)}, "DeleteLoadBalancer", "", ""},
 		"one that may be another's":       {by("", internalAt), nil, []func(*rig){balancer("lb", unproven), left}, "DeleteFloatingIP", "", "Not deleted"},
 		"two load balancers":              {by(""), nil, []func(*rig){balancer("lb"), balancer("lb-2")}, "DeleteLoadBalancer DeleteLoadBalancer", "", ""},
 		"remains on a shared one":         {by("", internalAt), []string{"lb", "shared"}, []func(*rig){balancer("lb"), balancer("shared", ofAnother), listenerOn("shared", true)}, "DeleteLoadBalancer", "shared", ""},
@@ -98,7 +63,7 @@ func TestGone_DeletesWhatIsTheServicesAndLeavesTheRest(t *testing.T) {
 		"the same, with parts of others":  {by(""), nil, []func(*rig){balancer("lb"), listenerOn("lb", false), balancer("lb-2", replaces)}, "DeleteLoadBalancer", "lb", ""},
 	} {
 		r := newRig(t, test.rig...)
-		g := r.gone(t, test.svc, test.previous...)
+		g := r.of(test.svc).leave(test.previous...)
 		round, todo, err := planned(t, g)
 		var elsewhere []string
 		for _, found := range round.Have.Elsewhere {
@@ -107,7 +72,7 @@ func TestGone_DeletesWhatIsTheServicesAndLeavesTheRest(t *testing.T) {
 		if err != nil || kindsOf(todo) != test.steps || strings.Join(elsewhere, " ") != test.elsewhere {
 			t.Errorf("%s: %s and %q, error %v", name, kindsOf(todo), elsewhere, err)
 		}
-		if got := r.emitted(); (got != "") != (test.event != "") || !strings.Contains(got, test.event) {
+		if got := r.events(); (got != "") != (test.event != "") || !strings.Contains(got, test.event) {
 			t.Errorf("%s: events %s", name, got)
 		}
 		if known, err := g.Recall(t.Context(), nil); known.Have.Observed != nil || known.Status != nil || err != nil {
@@ -119,8 +84,8 @@ func TestGone_DeletesWhatIsTheServicesAndLeavesTheRest(t *testing.T) {
 // A deletion asks for a load balancer of another owner only once.
 func TestGone_LooksForItsOwnOnceTheNamedOneIsNotItsOwn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, balancer("lb"), failingAt("lb theirs", policyForbids))
-	g := r.gone(t, by("", fixture.Annotated(annotation.LoadBalancerID, "theirs")))
+	r := newRig(t, balancer("lb"), failingAt("load-balancer theirs", policyForbids))
+	g := r.of(by("", fixture.Annotated(annotation.LoadBalancerID, "theirs"))).leave()
 	lock := new(async.Guard)
 	for range 2 {
 		have, err := g.Observe(t.Context(), lock)
@@ -128,7 +93,7 @@ func TestGone_LooksForItsOwnOnceTheNamedOneIsNotItsOwn(t *testing.T) {
 			t.Errorf("%+v, error %v", have, err)
 		}
 	}
-	if n := len(slices.DeleteFunc(r.requests.sent, func(text string) bool { return !strings.HasPrefix(text, "lb theirs") })); n != 1 {
+	if n := len(slices.DeleteFunc(r.sent, func(text string) bool { return !strings.HasPrefix(text, "load-balancer theirs") })); n != 1 {
 		t.Errorf("the named one was read %d times", n)
 	}
 }
@@ -187,13 +152,11 @@ func TestNewGone_KnowsWhatTheServiceLeaves(t *testing.T) {
 	if g, err := newRig(t).NewGone(t.Context(), Subject{Service: shares}, nil, []string{"shared"}); err != nil || g.Inputs().Settings.LoadBalancer.ID != "shared" || g.Inputs().Settings.LoadBalancer.Share != "front" {
 		t.Errorf("one of a share: %+v, error %v", g, err)
 	}
-	unread := newRig(t, func(r *rig) {
-		r.services = func(context.Context, string) ([]*v1.Service, error) { return nil, errFailed }
-	})
+	unread := newRig(t, failingAt("services", errFailed))
 	if g, err := unread.NewGone(t.Context(), Subject{Service: shares}, nil, nil); g != nil || !errors.Is(err, errFailed) {
 		t.Errorf("the Services of the share are unknown: %+v, error %v", g, err)
 	}
-	g := newRig(t).gone(t, by("", loadBalancerIP("203.0.113.7"), fixture.Annotated(annotation.KeepFloatingIP, "false")))
+	g := newRig(t).of(by("", loadBalancerIP("203.0.113.7"), fixture.Annotated(annotation.KeepFloatingIP, "false"))).leave()
 	if !g.Inputs().ID.Releases || !g.asksFloatingIP || g.Inputs().Settings.Floating.Keep {
 		t.Errorf("it releases the floating IP that it requested: %+v", g.Inputs().ID)
 	}
@@ -241,13 +204,14 @@ func TestRememberGuest_KnowsTheSharedLoadBalancerThatItHasLeft(t *testing.T) {
 func TestGone_RemembersThatItWasAGuest(t *testing.T) {
 	t.Parallel()
 	r, lock := newRig(t, balancer("shared", ofAnother), listenerOn("shared", true)), new(async.Guard)
-	g := r.gone(t, by("", fixture.Annotated(annotation.LoadBalancerID, "shared")))
+	g := r.of(by("", fixture.Annotated(annotation.LoadBalancerID, "shared"))).leave()
 	for _, left := range []bool{false, true} {
 		have, err := g.Observe(t.Context(), lock)
 		if err != nil || have.LoadBalancer == nil || have.LoadBalancer.Shared == nil || have.LoadBalancer.Shared.Left != left {
 			t.Fatalf("left: %v: %+v, error %v", left, have.LoadBalancer, err)
 		}
-		r.listeners, r.balancers[0].Listeners = nil, nil
+		r.listeners, r.pools = nil, nil
+		r.balancers[0].Listeners, r.balancers[0].Pools = nil, nil
 	}
 }
 
@@ -256,8 +220,8 @@ func TestVerify_NeedsNoReadBeforeADeletionOrAChangeOfRoutes(t *testing.T) {
 	t.Parallel()
 	r, have := newRig(t), nothing(rigIdentity())
 	for name, g := range map[string]Goal{
-		"deletion": r.gone(t, by("")), "deletion of routes": r.NewRoutedGone(Subject{Service: by(driver.Router)}),
-		"router": r.goal(t, by(driver.Router)), "port-forwarding": r.goal(t, by(driver.PortForwarding)),
+		"deletion": r.of(by("")).leave(), "deletion of routes": r.NewRoutedGone(Subject{Service: by(driver.Router)}),
+		"router": r.of(by(driver.Router)).route(), "port-forwarding": r.of(by(driver.PortForwarding)).route(),
 	} {
 		if got, another, err := g.Verify(t.Context(), Round{Have: have}); got.Observed != have.Observed || another || err != nil {
 			t.Errorf("%s: %+v, another: %v, error %v", name, got, another, err)
@@ -283,7 +247,7 @@ func TestGone_RecordsTheFloatingIPsThatStay(t *testing.T) {
 		"kept": {by("", keepsFloatingIP), observed, "duplicate on outgoing unattached"}, "not kept": {by(""), observed, ""}, "nothing": {by("", keepsFloatingIP), &model.Observed{}, ""},
 	} {
 		r := newRig(t)
-		g := r.gone(t, test.svc)
+		g := r.of(test.svc).leave()
 		if err := g.Prepare(t.Context(), Round{Have: Observation{Observed: test.observed}}, plan.Plan{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -299,31 +263,31 @@ func TestGone_LeavesAllOthersBeforeItsSecurityGroups(t *testing.T) {
 	t.Parallel()
 	made := state.Made{Touched: true, LoadBalancerID: "lb"}
 	r := newRig(t, balancer("shared", ofAnother), listenerOn("shared", true), knowing(state.Entry{Made: made}))
-	g := r.gone(t, by("", internalAt), "shared")
+	g := r.of(by("", internalAt)).leave("shared")
 	round, _, err := planned(t, g)
 	if err != nil || len(round.Have.Elsewhere) != 1 {
 		t.Fatalf("%+v, error %v", round.Have, err)
 	}
 	lock := new(async.Guard)
 	for _, fails := range []string{"apply", "groups-remove", ""} {
-		r.requests.sent, r.requests.fails = nil, nil
+		r.sent, r.fails = nil, map[string]error{}
 		if fails != "" {
-			r.requests.fails = map[string]error{fails: errFailed}
+			r.fails[fails] = errFailed
 		}
 		status, err := g.Commit(t.Context(), round, plan.Plan{}, lock)
-		if status != nil || (err == errFailed) != (fails != "") || (r.store.Get(serviceUID).Made.LoadBalancerID != "") != (fails != "") || r.requests.has("groups-remove") == (fails == "apply") {
-			t.Errorf("%s fails: status %+v, error %v, sent %q, known %+v", fails, status, err, r.requests.sent, r.store.Get(serviceUID).Made)
+		if status != nil || (err == errFailed) != (fails != "") || (r.store.Get(serviceUID).Made.LoadBalancerID != "") != (fails != "") || !r.has("apply") || r.has("groups-remove") == (fails == "apply") {
+			t.Errorf("%s fails: status %+v, error %v, sent %q, known %+v", fails, status, err, r.sent, r.store.Get(serviceUID).Made)
 		}
 	}
-	if r.applied != 3 || r.store.Get(serviceUID).Made.Touched {
-		t.Errorf("%d plans, known %+v", r.applied, r.store.Get(serviceUID).Made)
+	if r.store.Get(serviceUID).Made.Touched {
+		t.Errorf("known %+v", r.store.Get(serviceUID).Made)
 	}
 	kept := newRig(t, knowing(state.Entry{Made: made}))
-	if _, err := kept.gone(t, by("", keepsFloatingIP)).Commit(t.Context(), Round{Have: nothing(rigIdentity())}, plan.Plan{}, new(async.Guard)); err != nil || !kept.store.Get(serviceUID).Made.Touched {
+	if _, err := kept.of(by("", keepsFloatingIP)).leave().Commit(t.Context(), Round{Have: nothing(rigIdentity())}, plan.Plan{}, new(async.Guard)); err != nil || !kept.store.Get(serviceUID).Made.Touched {
 		t.Errorf("a floating IP stays: error %v, known %+v", err, kept.store.Get(serviceUID).Made)
 	}
-	kept.gone(t, by("")).Announce(Round{}, plan.Plan{Steps: []plan.Step{plan.DeleteLoadBalancer{ID: "lb", Name: "name"}}}, plan.Plan{})
-	if got := kept.emitted(); !strings.Contains(got, "load balancer name (lb): delete") {
+	kept.of(by("")).leave().Announce(Round{}, plan.Plan{Steps: []plan.Step{plan.DeleteLoadBalancer{ID: "lb", Name: "name"}}}, plan.Plan{})
+	if got := kept.events(); !strings.Contains(got, "load balancer name (lb): delete") {
 		t.Errorf("events %s", got)
 	}
 }
@@ -344,8 +308,8 @@ func TestGone_ExistsWhileAnythingIsLeft(t *testing.T) {
 	}{
 		"served":                             {by("", at("203.0.113.99")), nil, []func(*rig){balancer("lb")}, false, true, "203.0.113.99"},
 		"not published yet":                  {by(""), nil, []func(*rig){balancer("lb"), ofBalancer}, true, true, "203.0.113.7"},
-		"not published, without floating IP": {by(""), nil, []func(*rig){balancer("lb")}, true, true, "10.5.0.9"},
-		"it names one of another project":    {by("", names), nil, []func(*rig){balancer("lb"), failingAt("lb theirs", policyForbids)}, false, true, "10.5.0.9"},
+		"not published, without floating IP": {by(""), nil, []func(*rig){balancer("lb")}, true, true, "10.0.0.100"},
+		"it names one of another project":    {by("", names), nil, []func(*rig){balancer("lb"), failingAt("load-balancer theirs", policyForbids)}, false, true, "10.0.0.100"},
 		"wanted, and there is none":          {by("", servedInOctavia), nil, nil, true, true, ""},
 		"nothing":                            {by("", servedInOctavia), nil, nil, false, false, ""},
 		"security groups":                    {by("", servedInOctavia), nil, []func(*rig){func(r *rig) { r.groupsLeft = true }}, false, true, ""},
@@ -354,7 +318,7 @@ func TestGone_ExistsWhileAnythingIsLeft(t *testing.T) {
 		"remains on a shared one":            {by("", internalAt), []string{"shared"}, shared, false, true, ""},
 		"one that may be another's":          {by("", internalAt), nil, []func(*rig){balancer("lb", unproven)}, false, false, ""},
 	} {
-		status, exists, err := newRig(t, test.rig...).gone(t, test.svc, test.previous...).Exists(t.Context(), test.wanted)
+		status, exists, err := newRig(t, test.rig...).of(test.svc).leave(test.previous...).Exists(t.Context(), test.wanted)
 		if err != nil || status == nil {
 			t.Errorf("%s: %+v, error %v", name, status, err)
 			continue

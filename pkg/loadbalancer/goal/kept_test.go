@@ -26,10 +26,10 @@ import (
 // A refused Service is kept with the nodes of now, whichever of its settings is the refused one.
 func TestNewKept_ReadsWhatIsValid(t *testing.T) {
 	t.Parallel()
-	weighed := func(s *scene) { s.store.Update(s.svc.UID, func(e *state.Entry) { e.Applied = appliedOn("lb", true) }) }
+	weighed := func(r *rig) { r.store.Update(r.svc.UID, func(e *state.Entry) { e.Applied = appliedOn("lb", true) }) }
 	for name, test := range map[string]struct {
 		change  func(*v1.Service)
-		prepare func(*scene)
+		prepare func(*rig)
 		limits  Limits
 		holds   func(*Kept) bool
 		nodes   []string
@@ -47,14 +47,14 @@ func TestNewKept_ReadsWhatIsValid(t *testing.T) {
 		"another's load balancer is named": {change: fixture.Annotated(annotation.LoadBalancerID, "named"), prepare: weighed, holds: func(k *Kept) bool { return k.in.Settings.LoadBalancer.ID == "named" }, nodes: []string{"node-1", "node-2"}},
 		"both IP families":                 {change: dual(v1.IPFamilyPolicyRequireDualStack), holds: func(k *Kept) bool { return len(k.in.Second.Backends) == 2 }, nodes: []string{"node-1", "node-2"}},
 	} {
-		s := newScene(t, fixture.Config())
+		r := newRig(t)
 		if test.change != nil {
-			test.change(s.svc)
+			test.change(r.svc)
 		}
 		if test.prepare != nil {
-			test.prepare(s)
+			test.prepare(r)
 		}
-		k := s.keep(test.limits)
+		k := r.keep(test.limits)
 		var nodes []string
 		for _, b := range k.in.Members.Backends {
 			nodes = append(nodes, b.Node.Name)
@@ -63,16 +63,16 @@ func TestNewKept_ReadsWhatIsValid(t *testing.T) {
 			t.Errorf("%s: nodes %v, settings %+v, unread %+v", name, nodes, k.in.Settings, k.unread)
 		}
 	}
-	s := newScene(t, fixture.Config())
-	for _, node := range s.nodes {
+	r := newRig(t)
+	for _, node := range r.nodes {
 		node.Status.Addresses = nil
 	}
-	if k, err := s.engine.NewKept(s.ctx, s.subject(), Limits{}); k != nil || err == nil {
+	if k, err := r.NewKept(r.ctx, r.subject(), Limits{}); k != nil || err == nil {
 		t.Errorf("without an address of a node: %+v, error %v", k, err)
 	}
-	s = newScene(t, fixture.Config())
-	s.nodes[0].Labels[v1.LabelNodeExcludeBalancers], s.nodes[1].Labels[v1.LabelNodeExcludeBalancers] = "", ""
-	if s.keep(Limits{}); !strings.Contains(s.events(), "The load balancer has no members") {
+	r = newRig(t)
+	r.nodes[0].Labels[v1.LabelNodeExcludeBalancers], r.nodes[1].Labels[v1.LabelNodeExcludeBalancers] = "", ""
+	if r.keep(Limits{}); !strings.Contains(r.events(), "The load balancer has no members") {
 		t.Error("a Service without members is not reported")
 	}
 }
@@ -85,15 +85,15 @@ func TestRecall_OfKeptNeedsTheFullContents(t *testing.T) {
 		unknown  bool
 		recalled bool
 	}{"all": {model.Full, false, true}, "settings": {model.Settings, false, false}, "a record": {model.Listed, false, false}, "nothing": {model.Full, true, false}} {
-		s := newScene(t, fixture.Config())
+		r := newRig(t)
 		applied := &state.Applied{Knowledge: model.Knowledge{Depth: test.depth}, Contents: &model.LoadBalancer{ID: "lb"}, LoadBalancer: state.LoadBalancer{ID: "lb"}}
 		if test.unknown {
 			applied = nil
 		}
-		s.store.Update(s.svc.UID, func(e *state.Entry) { e.Applied = applied })
-		known, err := s.keep(Limits{}).Recall(s.ctx, &s.lock)
-		if err != nil || known.Applied != applied || (known.Have.Observed != nil) != test.recalled || slices.Contains(s.sent, "load balancer") {
-			t.Errorf("%s: %+v, error %v, requests %v", name, known, err, s.sent)
+		r.store.Update(r.svc.UID, func(e *state.Entry) { e.Applied = applied })
+		known, err := r.keep(Limits{}).Recall(r.ctx, &r.lock)
+		if err != nil || known.Applied != applied || (known.Have.Observed != nil) != test.recalled || (r.has("load-balancer") || r.has("load-balancer-state")) {
+			t.Errorf("%s: %+v, error %v, requests %v", name, known, err, r.sent)
 		}
 	}
 }
@@ -106,36 +106,35 @@ func TestObserve_OfKeptFindsWhatServes(t *testing.T) {
 	replaces := func(lb *octavia.LoadBalancer) { lb.Tags = append(lb.Tags, ownership.ReplacesTag(own, "hash")) }
 	for name, test := range map[string]struct {
 		named    string
-		prepare  func(*scene)
+		prepare  func(*rig)
 		want     string // "" if nothing is kept
 		replaced bool
 		err      error
 	}{
-		"its own":                           {prepare: func(s *scene) { s.add(own, s.id()) }, want: own},
-		"none":                              {prepare: func(*scene) {}, err: refusal.ErrNothingKept},
-		"its own, another's is named":       {named: "theirs", prepare: func(s *scene) { s.add(own, s.id()); s.add("theirs", s.other("other")) }, want: own},
-		"none, another's is named":          {named: "theirs", prepare: func(s *scene) { s.add("theirs", s.other("other")) }, err: refusal.ErrNothingKept},
-		"another's, on which it is":         {named: "theirs", prepare: func(s *scene) { s.add("theirs", s.other("other")); s.listen("theirs", s.id()) }, want: "theirs"},
-		"its own, one of no owner is named": {named: "theirs", prepare: func(s *scene) { s.add(own, s.id()); s.add("theirs", s.id(), foreignName) }, want: own},
-		"none, one of no owner is named":    {named: "theirs", prepare: func(s *scene) { s.add("theirs", s.id(), foreignName) }, err: refusal.ErrNothingKept},
-		"its own, a missing one is named":   {named: "missing", prepare: func(s *scene) { s.add(own, s.id()) }, want: own},
-		"one that is replaced":              {prepare: func(s *scene) { s.add(own, s.id()); s.add(next, s.id(), replaces); s.serve("10.0.0.100") }, want: own, replaced: true},
-		"one that has replaced it":          {prepare: func(s *scene) { s.add(own, s.id()); s.add(next, s.id(), replaces); s.serve("10.0.0.101") }, want: next, replaced: true},
-		"one that has replaced it, floating IP": {prepare: func(s *scene) {
-			s.add(own, s.id())
-			s.add(next, s.id(), replaces)
-			s.serve("203.0.113.7")
-			s.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.8", PortID: "port of next"}}
+		"its own":                           {prepare: func(r *rig) { r.add(balancer(own)) }, want: own},
+		"none":                              {prepare: func(*rig) {}, err: refusal.ErrNothingKept},
+		"its own, another's is named":       {named: "theirs", prepare: func(r *rig) { r.add(balancer(own)); r.add(balancer("theirs", ofAnother)) }, want: own},
+		"none, another's is named":          {named: "theirs", prepare: func(r *rig) { r.add(balancer("theirs", ofAnother)) }, err: refusal.ErrNothingKept},
+		"another's, on which it is":         {named: "theirs", prepare: func(r *rig) { r.add(balancer("theirs", ofAnother)); r.add(listenerOn("theirs", true)) }, want: "theirs"},
+		"its own, one of no owner is named": {named: "theirs", prepare: func(r *rig) { r.add(balancer(own)); r.add(balancer("theirs", foreignName)) }, want: own},
+		"none, one of no owner is named":    {named: "theirs", prepare: func(r *rig) { r.add(balancer("theirs", foreignName)) }, err: refusal.ErrNothingKept},
+		"its own, a missing one is named":   {named: "missing", prepare: func(r *rig) { r.add(balancer(own)) }, want: own},
+		"one that is replaced":              {prepare: func(r *rig) { r.add(balancer(own)); r.add(balancer(next, replaces)); at("10.0.0.100")(r.svc) }, want: own, replaced: true},
+		"one that has replaced it":          {prepare: func(r *rig) { r.add(balancer(own)); r.add(balancer(next, replaces)); at("10.0.0.101")(r.svc) }, want: next, replaced: true},
+		"one that has replaced it, floating IP": {prepare: func(r *rig) {
+			r.add(balancer(own), balancer(next, replaces))
+			at("203.0.113.7")(r.svc)
+			r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.8", PortID: "vip-of-next"}}
 		}, want: next, replaced: true},
-		"a search that fails": {prepare: func(s *scene) { s.add(own, s.id()); s.fails["load balancers"] = errFailed }, err: errFailed},
+		"a search that fails": {prepare: func(r *rig) { r.add(balancer(own)); r.fails["load-balancers"] = errFailed }, err: errFailed},
 	} {
-		s := newScene(t, fixture.Config())
+		r := newRig(t)
 		if test.named != "" {
-			s.svc.Annotations[annotation.LoadBalancerID] = test.named
+			r.svc.Annotations[annotation.LoadBalancerID] = test.named
 		}
-		test.prepare(s)
-		k := s.keep(Limits{})
-		have, err := k.Observe(s.ctx, &s.lock)
+		test.prepare(r)
+		k := r.keep(Limits{})
+		have, err := k.Observe(r.ctx, &r.lock)
 		if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -153,7 +152,7 @@ func TestObserve_OfKeptFindsWhatServes(t *testing.T) {
 func TestRestoreFloatingIP_ReplacesALostOne(t *testing.T) {
 	t.Parallel()
 	const lost, network = "203.0.113.7", "public"
-	own := newScene(t, fixture.Config()).id().FloatingIPs().Description()
+	own := rigIdentity().FloatingIPs().Description()
 	for name, test := range map[string]struct {
 		published string
 		internal  bool
@@ -172,40 +171,39 @@ func TestRestoreFloatingIP_ReplacesALostOne(t *testing.T) {
 		"it is gone":                {published: lost, lost: lost, restored: network},
 		"it is in use":              {published: lost, there: true, on: "another port", lost: lost, restored: network},
 		"it is gone, no network":    {published: lost, fails: "network", lost: lost},
-		"it cannot be looked for":   {published: lost, fails: "floating IPs", err: errFailed},
+		"it cannot be looked for":   {published: lost, fails: "floating-ips", err: errFailed},
 		"another one is on the VIP": {published: lost, there: true, attached: "203.0.113.8"},
 		"the VIP is published":      {published: "10.0.0.100"},
 		"nothing is published":      {},
 		"internal":                  {published: lost, there: true, internal: true},
 		"another's":                 {published: lost, there: true, shared: true},
 	} {
-		s := newScene(t, fixture.Config())
+		r := newRig(t)
 		if test.internal {
-			s.svc.Annotations[annotation.Internal] = "true"
+			r.svc.Annotations[annotation.Internal] = "true"
 		}
-		of := s.id()
+		of := rigIdentity()
 		if test.shared {
-			of = s.other("other")
-			s.svc.Annotations[annotation.LoadBalancerID] = "lb"
+			of = anotherIdentity()
+			r.svc.Annotations[annotation.LoadBalancerID] = "lb"
 		}
-		s.add("lb", of)
-		s.listen("lb", s.id())
+		r.add(balancer("lb", identified(of)), listenerOn("lb", true))
 		if test.foreign {
-			s.floatingIPs = []floatingips.FloatingIP{{ID: "lost", FloatingIP: lost}}
+			r.floatingIPs = []floatingips.FloatingIP{{ID: "lost", FloatingIP: lost}}
 		} else if test.there {
-			s.floatingIPs = append(s.floatingIPs, floatingips.FloatingIP{ID: "lost", FloatingIP: lost, PortID: test.on, Description: own})
+			r.floatingIPs = append(r.floatingIPs, floatingips.FloatingIP{ID: "lost", FloatingIP: lost, PortID: test.on, Description: own})
 		}
 		if test.attached != "" {
-			s.floatingIPs = append(s.floatingIPs, floatingips.FloatingIP{ID: "other", FloatingIP: test.attached, PortID: "port of lb", Description: own})
+			r.floatingIPs = append(r.floatingIPs, floatingips.FloatingIP{ID: "other", FloatingIP: test.attached, PortID: "vip-of-lb", Description: own})
 		}
 		if test.published != "" {
-			s.serve(test.published)
+			at(test.published)(r.svc)
 		}
-		k := s.keep(Limits{})
+		k := r.keep(Limits{})
 		if test.fails != "" {
-			s.fails[test.fails] = errFailed
+			r.fails[test.fails] = errFailed
 		}
-		have, err := k.Observe(s.ctx, &s.lock)
+		have, err := k.Observe(r.ctx, &r.lock)
 		if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -244,17 +242,17 @@ func TestDesire_OfKeptKeepsTheLoadBalancerAndFollowsNodes(t *testing.T) {
 		"as it was listed":     {before(model.Listed, "lb"), "there"},
 		"as its settings were": {before(model.Settings, "lb"), "there"},
 	} {
-		s := newScene(t, fixture.Config())
-		k := s.keep(Limits{})
+		r := newRig(t)
+		k := r.keep(Limits{})
 		k.in.Drift = test.drift
 		lb := &model.LoadBalancer{ID: "lb", Name: "there", Provider: "amphora"}
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}}
-		want, err := k.Desire(s.ctx, r)
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}}
+		want, err := k.Desire(r.ctx, round)
 		if err != nil || want.LoadBalancer.Name != test.want || want.Facts.Driver.Name != "amphora" || want.Basis != BasisOf(k.in, lb) {
 			t.Errorf("%s: %+v, error %v", name, want, err)
 		}
 		lb.Name = "renamed"
-		if want, err := k.Desire(s.ctx, r); err != nil || want.LoadBalancer.Name != test.want {
+		if want, err := k.Desire(r.ctx, round); err != nil || want.LoadBalancer.Name != test.want {
 			t.Errorf("%s: after another look, %+v, error %v", name, want.LoadBalancer, err)
 		}
 	}
@@ -263,11 +261,11 @@ func TestDesire_OfKeptKeepsTheLoadBalancerAndFollowsNodes(t *testing.T) {
 // Without the range of their subnet, members would get other addresses.
 func TestDesire_OfKeptNeedsTheRangeOfItsMembers(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, fixture.Config(), fixture.Annotated(annotation.Members, annotation.MembersPods))
-	k := s.keep(Limits{})
-	s.store.Update(s.svc.UID, func(e *state.Entry) { e.Applied = appliedOn("lb", false) })
+	r := newRig(t, service(fixture.Annotated(annotation.Members, annotation.MembersPods)))
+	k := r.keep(Limits{})
+	r.store.Update(r.svc.UID, func(e *state.Entry) { e.Applied = appliedOn("lb", false) })
 	k.choose = func(context.Context, *settings.Settings) (*members.Set, error) { return nil, errFailed }
-	if _, err := k.Desire(s.ctx, Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb"}}}}); !errors.Is(err, errFailed) || k.like != nil {
+	if _, err := k.Desire(r.ctx, Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "lb"}}}}); !errors.Is(err, errFailed) || k.like != nil {
 		t.Errorf("error %v", err)
 	}
 }
@@ -278,7 +276,7 @@ func TestDesire_OfKeptFollowsAsFarAsItMay(t *testing.T) {
 	inSubnets := func(c *config.LoadBalancer) { c.SubnetID = "" }
 	for name, test := range map[string]struct {
 		conf    func(*config.LoadBalancer)
-		change  func(*scene, *Kept)
+		change  func(*rig, *Kept)
 		pods    bool // that are the members of the load balancer
 		limits  Limits
 		members string
@@ -287,32 +285,27 @@ func TestDesire_OfKeptFollowsAsFarAsItMay(t *testing.T) {
 		"nodes":                     {members: "10.0.0.1:30080 subnet, 10.0.0.2:30080 subnet"},
 		"nodes, a quota":            {limits: Limits{Full: true}, members: "10.0.0.1:30080 subnet"},
 		"nodes in their subnets":    {conf: inSubnets, members: "10.0.0.1:30080 subnet, 10.0.0.2:30080 subnet"},
-		"their subnets are unknown": {conf: inSubnets, change: func(s *scene, _ *Kept) { s.fails["ports of servers"] = errFailed }, fails: true},
+		"their subnets are unknown": {conf: inSubnets, change: func(r *rig, _ *Kept) { r.fails["ports-of"] = errFailed }, fails: true},
 		"pods":                      {pods: true, members: "10.0.0.21:8080, 10.0.0.22:8080"},
-		"pods, one is unreachable":  {pods: true, change: func(s *scene, _ *Kept) { s.ports = s.ports[:len(s.ports)-1] }, members: "10.0.0.21:8080"},
-		"pods, routes are unknown":  {pods: true, change: func(s *scene, _ *Kept) { s.fails["router interfaces"] = errFailed }, fails: true},
+		"pods, one is unreachable":  {pods: true, change: func(r *rig, _ *Kept) { r.ports = r.ports[:len(r.ports)-1] }, members: "10.0.0.21:8080"},
+		"pods, routes are unknown":  {pods: true, change: func(r *rig, _ *Kept) { r.fails["router-interfaces"] = errFailed }, fails: true},
 	} {
-		conf := fixture.Config()
-		if test.conf != nil {
-			test.conf(&conf.LoadBalancer)
-		}
-		s := newScene(t, conf).withPods()
-		s.add("lb", s.id())
-		s.nodes = s.nodes[:1] // the load balancer knows one
-		s.listen("lb", s.id())
-		s.nodes = newScene(t, conf).nodes
+		r := newRig(t, configured(test.conf), withPods, balancer("lb"))
+		r.nodes = r.nodes[:1] // the load balancer knows one
+		r.add(listenerOn("lb", true))
+		r.nodes = newRig(t).nodes
 		if test.pods {
-			s.members["pool of web"][0].Address, s.members["pool of web"][0].Port, s.members["pool of web"][0].SubnetID = "10.0.0.21", 8080, ""
+			r.members["pool-of-lb"][0].Address, r.members["pool-of-lb"][0].Port, r.members["pool-of-lb"][0].SubnetID = "10.0.0.21", 8080, ""
 		}
-		k := s.keep(test.limits)
-		have, err := k.Observe(s.ctx, &s.lock)
+		k := r.keep(test.limits)
+		have, err := k.Observe(r.ctx, &r.lock)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if test.change != nil {
-			test.change(s, k)
+			test.change(r, k)
 		}
-		want, err := k.Desire(s.ctx, Round{Have: have})
+		want, err := k.Desire(r.ctx, Round{Have: have})
 		if errors.Is(err, errFailed) != test.fails || (err != nil) != test.fails {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -341,34 +334,36 @@ func TestPlan_OfKeptChangesLittle(t *testing.T) {
 		block  bool
 	}{
 		"nothing": {},
-		"a pool since the start": {have: func(r *Round) {
-			r.Have.LoadBalancer.Orphans = append(r.Have.LoadBalancer.Orphans, model.Pool{ID: "new"})
+		"a pool since the start": {have: func(round *Round) {
+			round.Have.LoadBalancer.Orphans = append(round.Have.LoadBalancer.Orphans, model.Pool{ID: "new"})
 		}, want: "(new): delete"},
-		"a lost floating IP": {have: func(r *Round) { r.Have.Restored = &model.FloatingIP{NetworkID: "public"} }, want: "floating IP: create on network public"},
-		"a lost floating IP, free": {have: func(r *Round) {
-			r.Have.Restored, r.Have.UnattachedFloatingIPs = &model.FloatingIP{Address: "203.0.113.7"}, []model.FloatingIP{{ID: "fip", Address: "203.0.113.7"}}
+		"a lost floating IP": {have: func(round *Round) { round.Have.Restored = &model.FloatingIP{NetworkID: "public"} }, want: "floating IP: create on network public"},
+		"a lost floating IP, free": {have: func(round *Round) {
+			round.Have.Restored, round.Have.UnattachedFloatingIPs = &model.FloatingIP{Address: "203.0.113.7"}, []model.FloatingIP{{ID: "fip", Address: "203.0.113.7"}}
 		}, want: "floating IP 203.0.113.7: associate"},
-		"a floating IP that came back": {have: func(r *Round) {
-			r.Have.Restored, r.Have.LoadBalancer.FloatingIP = &model.FloatingIP{NetworkID: "public"}, &model.FloatingIP{ID: "fip"}
+		"a floating IP that came back": {have: func(round *Round) {
+			round.Have.Restored, round.Have.LoadBalancer.FloatingIP = &model.FloatingIP{NetworkID: "public"}, &model.FloatingIP{ID: "fip"}
 		}},
-		"an unattached floating IP":     {have: func(r *Round) { r.Have.UnattachedFloatingIPs = []model.FloatingIP{{ID: "fip", Owned: true}} }},
-		"a listener in ERROR":           {have: func(r *Round) { r.Have.LoadBalancer.Listeners = []model.Listener{certificate} }, want: "listener TCP/443: repair"},
-		"one with a lost certificate":   {have: func(r *Round) { r.Have.LoadBalancer.Listeners = []model.Listener{certificate} }, limits: Limits{Lost: []string{secretRef}}},
-		"it is in ERROR, after a start": {have: func(r *Round) { r.Have.LoadBalancer.Status.Provisioning, r.Have.LoadBalancer.UpdatedAt = "ERROR", noon }, block: true},
+		"an unattached floating IP":   {have: func(round *Round) { round.Have.UnattachedFloatingIPs = []model.FloatingIP{{ID: "fip", Owned: true}} }},
+		"a listener in ERROR":         {have: func(round *Round) { round.Have.LoadBalancer.Listeners = []model.Listener{certificate} }, want: "listener TCP/443: repair"},
+		"one with a lost certificate": {have: func(round *Round) { round.Have.LoadBalancer.Listeners = []model.Listener{certificate} }, limits: Limits{Lost: []string{secretRef}}},
+		"it is in ERROR, after a start": {have: func(round *Round) {
+			round.Have.LoadBalancer.Status.Provisioning, round.Have.LoadBalancer.UpdatedAt = "ERROR", noon
+		}, block: true},
 	} {
-		s := newScene(t, fixture.Config())
-		s.serve("10.0.0.5")
-		k := s.keep(test.limits)
+		r := newRig(t)
+		at("10.0.0.5")(r.svc)
+		k := r.keep(test.limits)
 		k.like = lb
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb.Clone()}}}
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb.Clone()}}}
 		if test.have != nil {
-			test.have(&r)
+			test.have(&round)
 		}
-		orphans := len(r.Have.LoadBalancer.Orphans)
-		kept := *r.Have.LoadBalancer
+		orphans := len(round.Have.LoadBalancer.Orphans)
+		kept := *round.Have.LoadBalancer
 		kept.Orphans = nil
-		r.Want = &Desired{LoadBalancer: &kept}
-		todo, err := k.Plan(s.ctx, r)
+		round.Want = &Desired{LoadBalancer: &kept}
+		todo, err := k.Plan(r.ctx, round)
 		var blocked *refusal.BlockedError
 		if errors.As(err, &blocked) != test.block || test.block && !blocked.Failed || (err != nil) != test.block {
 			t.Errorf("%s: %v", name, err)
@@ -376,7 +371,7 @@ func TestPlan_OfKeptChangesLittle(t *testing.T) {
 		if !test.block && (len(todo.Steps) > 0) != (test.want != "") || !strings.Contains(todo.String(), test.want) || len(todo.Steps) > 1 {
 			t.Errorf("%s: %v, want %q", name, todo, test.want)
 		}
-		if len(r.Have.LoadBalancer.Orphans) != orphans {
+		if len(round.Have.LoadBalancer.Orphans) != orphans {
 			t.Errorf("%s: the observation is changed", name)
 		}
 	}

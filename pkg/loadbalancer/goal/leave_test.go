@@ -2,6 +2,7 @@ package goal
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 // A search for remains on other load balancers is left out only if there are certainly none.
@@ -74,7 +74,7 @@ func TestLeaveOthers_RemovesWhatAServiceHasLeft(t *testing.T) {
 	for name, test := range map[string]struct {
 		previous, entered []string
 		keep              bool
-		change            func(*scene)
+		change            func(*rig)
 		steps             []string
 		left              []string // still entered
 		fails             bool
@@ -83,38 +83,36 @@ func TestLeaveOthers_RemovesWhatAServiceHasLeft(t *testing.T) {
 		"its previous one":            {previous: []string{"now", "old"}, steps: []string{"load balancer kube_service_rig_default_web (old): delete", "floating IP 203.0.113.7: delete"}},
 		"its previous one, kept":      {previous: []string{"now", "old"}, keep: true, steps: []string{"load balancer kube_service_rig_default_web (old): delete"}},
 		"one that it had entered":     {previous: []string{"now"}, entered: []string{"old", "now"}, steps: []string{"(old): delete", "floating IP 203.0.113.7: delete"}},
-		"one that is gone":            {previous: []string{"now", "older"}, change: func(s *scene) { s.balancers = s.balancers[:1] }},
-		"its previous one stays":      {previous: []string{"now", "old"}, change: func(s *scene) { s.fails["apply"] = errFailed }, fails: true},
-		"one that it had, is entered": {previous: []string{"now"}, entered: []string{"old"}, change: func(s *scene) { s.fails["apply"] = errFailed }, left: []string{"old"}},
+		"one that is gone":            {previous: []string{"now", "older"}, change: func(r *rig) { r.balancers = r.balancers[:1] }},
+		"its previous one stays":      {previous: []string{"now", "old"}, change: func(r *rig) { r.fails["apply"] = errFailed }, fails: true},
+		"one that it had, is entered": {previous: []string{"now"}, entered: []string{"old"}, change: func(r *rig) { r.fails["apply"] = errFailed }, left: []string{"old"}},
 	} {
-		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.CascadeDelete = true }))
-		s.add("now", s.id())
-		s.add("old", s.id())
-		s.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "port of old", Description: s.id().FloatingIPs().Description()}}
+		r := newRig(t, configured(func(c *config.LoadBalancer) { c.CascadeDelete = true }), balancer("now"), balancer("old"))
+		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "vip-of-old", Description: rigIdentity().FloatingIPs().Description()}}
 		if test.change != nil {
-			test.change(s)
+			test.change(r)
 		}
-		in := s.ask().in
+		in := r.ask().in
 		in.Previous, in.Entered, in.Settings.Floating.Keep = test.previous, test.entered, test.keep
-		s.store.Update(s.svc.UID, func(e *state.Entry) { e.Made.Entered = test.entered })
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "now"}}}}
+		r.store.Update(r.svc.UID, func(e *state.Entry) { e.Made.Entered = test.entered })
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "now"}}}}
 		left := new(departures)
-		err := s.engine.leaver.leaveOthers(s.ctx, in, r, left, &s.lock)
+		err := r.leaver.leaveOthers(r.ctx, in, round, left, &r.lock)
 		if errors.Is(err, errFailed) != test.fails || (err != nil) != test.fails {
 			t.Errorf("%s: %v", name, err)
 		}
-		if lines := strings.Split(s.steps(), "\n"); len(test.steps) == 0 && s.steps() != "" || len(test.steps) > 0 && len(lines) != len(test.steps) {
+		if lines := strings.Split(r.steps(), "\n"); len(test.steps) == 0 && r.steps() != "" || len(test.steps) > 0 && len(lines) != len(test.steps) {
 			t.Errorf("%s: steps %q", name, lines)
 		}
 		for _, step := range test.steps {
-			if !strings.Contains(s.steps(), step) {
-				t.Errorf("%s: %q is not among the steps:\n%s", name, step, s.steps())
+			if !strings.Contains(r.steps(), step) {
+				t.Errorf("%s: %q is not among the steps:\n%s", name, step, r.steps())
 			}
 		}
-		if got := s.store.Get(s.svc.UID).Made.Entered; !slices.Equal(got, test.left) && !test.fails {
+		if got := r.store.Get(r.svc.UID).Made.Entered; !slices.Equal(got, test.left) && !test.fails {
 			t.Errorf("%s: entered: %v, want %v", name, got, test.left)
 		}
-		if changing := s.events(); strings.Contains(changing, "(old): delete") != (len(test.steps) > 0 || test.fails || len(test.left) > 0) {
+		if changing := r.events(); strings.Contains(changing, "(old): delete") != (len(test.steps) > 0 || test.fails || len(test.left) > 0) {
 			t.Errorf("%s: events %q", name, changing)
 		}
 	}
@@ -123,14 +121,14 @@ func TestLeaveOthers_RemovesWhatAServiceHasLeft(t *testing.T) {
 // What belongs to the plan of the present load balancer, such as the one that it replaces, is not left.
 func TestFindOthers_LeavesOutWhatIsPartOfThePlan(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, fixture.Config())
+	r := newRig(t)
 	for _, id := range []string{"now", "replaced", "duplicate", "served", "entered", "both"} {
-		s.add(id, s.id())
+		r.add(balancer(id))
 	}
-	in, left := s.ask().in, new(departures)
+	in, left := r.ask().in, new(departures)
 	in.Previous, in.Entered = []string{"served", "both"}, []string{"entered", "both"}
 	have := &model.Observed{LoadBalancer: &model.LoadBalancer{ID: "now"}, Outgoing: &model.LoadBalancer{ID: "replaced"}, Duplicates: []model.LoadBalancer{{ID: "duplicate"}}}
-	if err := s.engine.leaver.findOthers(s.ctx, in, Round{Have: Observation{Observed: have}}, left); err != nil || !left.found {
+	if err := r.leaver.findOthers(r.ctx, in, Round{Have: Observation{Observed: have}}, left); err != nil || !left.found {
 		t.Fatalf("found: %v, error %v", left.found, err)
 	}
 	ids := func(d departure) (all []string) {
@@ -142,8 +140,8 @@ func TestFindOthers_LeavesOutWhatIsPartOfThePlan(t *testing.T) {
 	if served, entered := ids(left.served), ids(left.entered); !slices.Equal(served, []string{"served", "both"}) || !slices.Equal(entered, []string{"entered"}) {
 		t.Errorf("served by %v, entered %v", served, entered)
 	}
-	s.fails["load balancers"] = errFailed
-	if err := s.engine.leaver.findOthers(s.ctx, in, Round{Have: Observation{Observed: have}}, new(departures)); !errors.Is(err, errFailed) {
+	r.fails["load-balancers"] = errFailed
+	if err := r.leaver.findOthers(r.ctx, in, Round{Have: Observation{Observed: have}}, new(departures)); !errors.Is(err, errFailed) {
 		t.Errorf("the search fails: %v", err)
 	}
 }
@@ -151,32 +149,31 @@ func TestFindOthers_LeavesOutWhatIsPartOfThePlan(t *testing.T) {
 // Each read of a load balancer that a Service leaves must succeed before anything of it is removed.
 func TestStartLeaving_NeedsTheContents(t *testing.T) {
 	t.Parallel()
+	gone := byOctavia(http.StatusNotFound, "not found")
 	for name, test := range map[string]struct {
-		change func(*scene)
+		change func(*rig)
 		words  string
 	}{
-		"it is there":                    {func(*scene) {}, ""},
-		"its listeners cannot be read":   {func(s *scene) { s.fails["listeners"] = errFailed }, "failed"},
-		"its floating IP cannot be read": {func(s *scene) { s.fails["floating IPs"] = errFailed }, "failed"},
-		"it has disappeared while locked": {func(s *scene) {
-			s.balancers[0].ProvisioningStatus = "PENDING_UPDATE"
-			s.fails["load balancer"] = notFound()
+		"it is there":                    {func(*rig) {}, ""},
+		"its listeners cannot be read":   {func(r *rig) { r.fails["listeners"] = errFailed }, "failed"},
+		"its floating IP cannot be read": {func(r *rig) { r.fails["floating-ips"] = errFailed }, "failed"},
+		"it has disappeared while locked": {func(r *rig) {
+			r.balancers[0].ProvisioningStatus = "PENDING_UPDATE"
+			r.add(failingAt("load-balancer", gone), failingAt("load-balancer-state", gone))
 		}, "previous load balancer old disappeared"},
 	} {
-		s := newScene(t, fixture.Config())
-		s.add("old", s.id())
-		s.listen("old", s.id())
-		s.floatingIPs = []floatingips.FloatingIP{{ID: "of another", Description: s.id().FloatingIPs().Description()}}
-		test.change(s)
-		d := departure{all: []observe.Found{{LoadBalancers: slices.Clone(s.balancers), As: s.id()}}}
-		err := s.engine.leaver.startLeaving(s.ctx, s.ask().in, &d, plan.Options{}, &s.lock)
+		r := newRig(t, balancer("old"), listenerOn("old", true))
+		r.floatingIPs = []floatingips.FloatingIP{{ID: "of another", Description: rigIdentity().FloatingIPs().Description()}}
+		test.change(r)
+		d := departure{all: []observe.Found{{LoadBalancers: slices.Clone(r.balancers), As: rigIdentity()}}}
+		err := r.leaver.startLeaving(r.ctx, r.ask().in, &d, plan.Options{}, &r.lock)
 		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if (d.run != nil) != (test.words == "") || !s.engine.Cloud.Locks.Held("old") {
-			t.Errorf("%s: it is removed: %v, locked: %v", name, d.run != nil, s.engine.Cloud.Locks.Held("old"))
+		if (d.run != nil) != (test.words == "") || !r.Cloud.Locks.Held("old") {
+			t.Errorf("%s: it is removed: %v, locked: %v", name, d.run != nil, r.Cloud.Locks.Held("old"))
 		}
-		if strings.Contains(s.events(), "floating IP") {
+		if strings.Contains(r.events(), "floating IP") {
 			t.Errorf("%s: a floating IP of the present load balancer is removed", name)
 		}
 	}
@@ -205,22 +202,22 @@ func TestDeleteUnattached_EndsTheFloatingIPOfAnOwnLoadBalancer(t *testing.T) {
 		"of cloud-provider-openstack, a request":  {lb: shared, previous: []string{"own"}, published: "203.0.113.7", asks: true, legacy: true},
 		"of cloud-provider-openstack, of another": {lb: shared, previous: []string{"own"}, published: "203.0.113.8", legacy: true},
 	} {
-		s := newScene(t, fixture.Config())
-		description := s.id().FloatingIPs().Description()
+		r := newRig(t)
+		description := rigIdentity().FloatingIPs().Description()
 		if test.legacy {
-			description = s.id().FloatingIPs().LegacyDescription()
+			description = rigIdentity().FloatingIPs().LegacyDescription()
 		}
-		s.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
-		in := s.ask().in
+		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
+		in := r.ask().in
 		if in.Previous, in.Settings.Floating.Keep = test.previous, test.keep; test.asks {
 			in.Settings.LoadBalancerIP = "203.0.113.7"
 		}
 		if test.published != "" {
 			in.Published = published(test.published)
 		}
-		err := s.engine.leaver.deleteUnattached(s.ctx, in, test.lb)
-		if deleted := strings.Contains(s.steps(), "floating IP 203.0.113.7: delete"); deleted != test.deleted || err != nil {
-			t.Errorf("%s: deleted: %v, error %v, requests %v", name, deleted, err, s.sent)
+		err := r.leaver.deleteUnattached(r.ctx, in, test.lb)
+		if deleted := strings.Contains(r.steps(), "floating IP 203.0.113.7: delete"); deleted != test.deleted || err != nil {
+			t.Errorf("%s: deleted: %v, error %v, requests %v", name, deleted, err, r.sent)
 		}
 	}
 }

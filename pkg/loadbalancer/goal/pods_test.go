@@ -67,19 +67,19 @@ func TestPlacePods_RefusesPodsThatCannotBeReached(t *testing.T) {
 	for name, test := range map[string]struct {
 		conf     func(*config.LoadBalancer)
 		change   func(*v1.Service)
-		prepare  func(*scene)
+		prepare  func(*rig)
 		lacks    bool // source ranges
 		existing *model.LoadBalancer
 		words    string
 		members  int
 	}{
 		"pods in the subnet":  {members: 2},
-		"a pod of an overlay": {prepare: func(s *scene) { s.ports = s.ports[:len(s.ports)-1] }, words: "pod 10.0.0.22 has no route"},
-		"no pod, an endpoint without node": {prepare: func(s *scene) {
-			s.endpoints[0].Ports, s.endpoints[0].Endpoints = []string{"other"}, s.endpoints[0].Endpoints[:1]
-			s.endpoints[0].Endpoints[0].Node = ""
+		"a pod of an overlay": {prepare: func(r *rig) { r.ports = r.ports[:len(r.ports)-1] }, words: "pod 10.0.0.22 has no route"},
+		"no pod, an endpoint without node": {prepare: func(r *rig) {
+			r.endpoints[0].Ports, r.endpoints[0].Endpoints = []string{"other"}, r.endpoints[0].Endpoints[:1]
+			r.endpoints[0].Endpoints[0].Node = ""
 		}, words: "there are no pods"},
-		"no pod yet":                     {prepare: func(s *scene) { s.endpoints = nil }},
+		"no pod yet":                     {prepare: func(r *rig) { r.endpoints = nil }},
 		"the subnet of the existing VIP": {existing: &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{SubnetID: "elsewhere"}}, words: "is in subnet subnet, which is not attached"},
 		"groups enforce ranges":          {conf: managed, change: ranges, lacks: true, words: "is behind no port of a node"},
 		"groups enforce none":            {conf: managed, lacks: true, members: 2},
@@ -87,33 +87,29 @@ func TestPlacePods_RefusesPodsThatCannotBeReached(t *testing.T) {
 		"ranges, no groups":              {change: ranges, lacks: true, members: 2},
 		"monitors":                       {conf: monitored, members: 2},
 	} {
-		conf := fixture.Config(func(c *config.LoadBalancer) { c.Members = annotation.MembersPods })
-		if test.conf != nil {
-			test.conf(&conf.LoadBalancer)
-		}
-		s := newScene(t, conf).withPods()
+		r := newRig(t, configured(func(c *config.LoadBalancer) { c.Members = annotation.MembersPods }), configured(test.conf), withPods)
 		if test.change != nil {
-			test.change(s.svc)
+			test.change(r.svc)
 		}
 		if test.prepare != nil {
-			test.prepare(s)
+			test.prepare(r)
 		}
-		in := s.ask().in
+		in := r.ask().in
 		want := &Desired{Settings: in.Settings}
 		want.Facts.Driver, want.Facts.VIPSubnetID, want.Facts.MemberSubnetID = fixture.Amphora(), "subnet", "of nodes"
 		if test.lacks {
 			want.Facts.Driver = want.Facts.Driver.Without(driver.SourceRanges)
 		}
 		want.Followed = in.members(in.Settings, want.Facts.Driver)
-		_, err := s.engine.planner.placePods(s.ctx, in, in.Settings, test.existing, want)
+		_, err := r.planner.placePods(r.ctx, in, in.Settings, test.existing, want)
 		if (err != nil) != (test.words != "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v, want %q", name, err, test.words)
 		}
 		if err == nil && (want.Facts.MemberSubnetID != "" || len(want.Followed.Ports.Addresses()) != test.members) {
 			t.Errorf("%s: members %v in subnet %q", name, want.Followed.Ports.Addresses(), want.Facts.MemberSubnetID)
 		}
-		if len(in.Endpoints) == 0 && len(s.sent) > 1 {
-			t.Errorf("%s: requests %v", name, s.sent)
+		if len(in.Endpoints) == 0 && len(r.sent) > 1 {
+			t.Errorf("%s: requests %v", name, r.sent)
 		}
 	}
 }
@@ -131,19 +127,19 @@ func TestPlacePods_LeavesOutMonitorsThatWouldFail(t *testing.T) {
 		"no monitor":               {routed: true, needs: true},
 		"monitors without ports":   {routed: true, monitor: true},
 	} {
-		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.CreateMonitor = test.monitor }), fixture.Annotated(annotation.Members, annotation.MembersPods)).withPods()
+		r := newRig(t, configured(func(c *config.LoadBalancer) { c.CreateMonitor = test.monitor }), service(fixture.Annotated(annotation.Members, annotation.MembersPods)), withPods)
 		if test.asked {
-			s.svc.Annotations[annotation.Monitor] = "true"
+			r.svc.Annotations[annotation.Monitor] = "true"
 		}
 		if test.routed {
-			s.routes = []neutron.ExtraRoute{{Destination: "10.0.0.16/28", NextHop: "10.0.0.1"}}
+			r.routes = []neutron.ExtraRoute{{Destination: "10.0.0.16/28", NextHop: "10.0.0.1"}}
 		}
-		in := s.ask().in
+		in := r.ask().in
 		want := &Desired{Settings: in.Settings}
 		want.Facts.Driver, want.Facts.VIPSubnetID = fixture.Amphora(), "subnet"
 		want.Facts.Driver.Quirks.MonitorsNeedPorts = test.needs
 		want.Followed = in.members(in.Settings, want.Facts.Driver)
-		got, err := s.engine.planner.placePods(s.ctx, in, in.Settings, nil, want)
+		got, err := r.planner.placePods(r.ctx, in, in.Settings, nil, want)
 		if (err != nil) != test.refused || err != nil && !strings.Contains(err.Error(), annotation.Monitor) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -169,9 +165,9 @@ func TestUsePresentMode_KeepsPodsOrNodes(t *testing.T) {
 		"pods":            {annotation.MembersPods, true, false, true},
 		"a range is lost": {annotation.MembersPods, false, true, true},
 	} {
-		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.MemberSubnetID, c.MemberAddressBySubnet = "subnet", true }), fixture.Annotated(annotation.Members, test.asked))
-		k := s.keep(Limits{})
-		s.store.Update(s.svc.UID, func(e *state.Entry) {
+		r := newRig(t, configured(func(c *config.LoadBalancer) { c.MemberSubnetID, c.MemberAddressBySubnet = "subnet", true }), service(fixture.Annotated(annotation.Members, test.asked)))
+		k := r.keep(Limits{})
+		r.store.Update(r.svc.UID, func(e *state.Entry) {
 			if e.Applied = nil; name != "not known" {
 				e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Pods: test.pods}}
 			}
@@ -179,7 +175,7 @@ func TestUsePresentMode_KeepsPodsOrNodes(t *testing.T) {
 		if test.fails {
 			k.choose = func(context.Context, *settings.Settings) (*members.Set, error) { return nil, errFailed }
 		}
-		err := k.usePresentMode(s.ctx, &model.LoadBalancer{ID: "lb"})
+		err := k.usePresentMode(r.ctx, &model.LoadBalancer{ID: "lb"})
 		if errors.Is(err, errFailed) != test.fails || k.in.Settings.ByPods() != test.want || len(k.in.Members.Backends) != 2 {
 			t.Errorf("%s: by pods: %v, error %v", name, k.in.Settings.ByPods(), err)
 		}

@@ -51,8 +51,8 @@ func TestServedBy_IsTheProviderOfWhatIsKnownElseOfWhatNeutronHas(t *testing.T) {
 		"served in Octavia":                  {by(driver.Router, vip), []func(*rig){vipAt("10.77.0.5"), knowing(state.Entry{Applied: appliedOn("lb", false), Routed: routedAs(driver.Router)})}, "", true},
 		"served by router":                   {by(""), []func(*rig){knowing(state.Entry{Routed: routedAs(driver.Router)})}, driver.Router, true},
 		"changed by another client":          {by(""), []func(*rig){knowing(state.Entry{Drift: state.Drift{Routed: routedAs(driver.PortForwarding)}})}, driver.PortForwarding, true},
-		"port forwardings":                   {by("", at("203.0.113.7")), []func(*rig){forwardedAt("fip", "203.0.113.7", "10.6.0.11")}, driver.PortForwarding, false},
-		"port forwardings and a VIP":         {by("", at("10.77.0.5", "203.0.113.7")), []func(*rig){forwardedAt("fip", "203.0.113.7", "10.6.0.11"), vipAt("10.77.0.5")}, driver.PortForwarding, false},
+		"port forwardings":                   {by("", at("203.0.113.7")), []func(*rig){forwardedAt("fip", "203.0.113.7", "10.0.0.1")}, driver.PortForwarding, false},
+		"port forwardings and a VIP":         {by("", at("10.77.0.5", "203.0.113.7")), []func(*rig){forwardedAt("fip", "203.0.113.7", "10.0.0.1"), vipAt("10.77.0.5")}, driver.PortForwarding, false},
 		"a VIP":                              {by("", vip), []func(*rig){vipAt("10.77.0.5")}, driver.Router, false},
 		"another's VIP":                      {by("", vip), []func(*rig){vipAt("10.77.0.5", theirs)}, "", false},
 		"a VIP after a change":               {by("", vip), []func(*rig){vipAt("10.77.0.5"), knowing(touched())}, driver.Router, false},
@@ -69,8 +69,8 @@ func TestServedBy_IsTheProviderOfWhatIsKnownElseOfWhatNeutronHas(t *testing.T) {
 		if got != test.want || err != nil {
 			t.Errorf("%s: served by %q, error %v, want %q", name, got, err, test.want)
 		}
-		if test.unread && len(r.requests.sent) > 0 {
-			t.Errorf("%s: sent %q", name, r.requests.sent)
+		if test.unread && len(r.sent) > 0 {
+			t.Errorf("%s: sent %q", name, r.sent)
 		}
 	}
 }
@@ -84,13 +84,13 @@ func TestServedBy_ReadsVIPsOnlyWhereAnAddressIsInTheirNetwork(t *testing.T) {
 		reads bool
 	}{
 		"an address in the network": {by("", at("10.77.0.5")), nil, true},
-		"another address":           {by("", at("10.5.0.9")), nil, false},
-		"the provider router":       {by(driver.Router, at("10.5.0.9")), nil, true},
+		"another address":           {by("", at("10.0.0.100")), nil, false},
+		"the provider router":       {by(driver.Router, at("10.0.0.100")), nil, true},
 		"no network":                {by("", at("10.77.0.5")), []func(*rig){noPool}, false},
 	} {
 		r := newRig(t, test.rig...)
-		if _, err := r.Providers.ServedBy(t.Context(), test.svc); err != nil || r.requests.has("vips") != test.reads {
-			t.Errorf("%s: sent %q, error %v", name, r.requests.sent, err)
+		if _, err := r.Providers.ServedBy(t.Context(), test.svc); err != nil || r.has("vips") != test.reads {
+			t.Errorf("%s: sent %q, error %v", name, r.sent, err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestProviders_ReturnTheErrorOfEachRead(t *testing.T) {
 			return err
 		}
 	}
-	vip, recorded := vipAt("10.77.0.5"), func(r *rig) { r.record = state.Record{LoadBalancerID: "lb", Service: serviceUID}.String() }
+	vip, recorded := vipAt("10.77.0.5"), func(r *rig) { r.records.text = state.Record{LoadBalancerID: "lb", Service: serviceUID}.String() }
 	other, router := by("", at("10.77.0.5")), by(driver.Router, at("10.77.0.5"))
 	assertErrors(t, "served by", served(other), vip)
 	assertErrors(t, "served by, with a record", served(other), vip, recorded)
@@ -132,7 +132,7 @@ func TestProviders_ReturnTheErrorOfEachRead(t *testing.T) {
 	assertErrors(t, "may be routed", asks(func(r *rig) (bool, error) { return r.Providers.MayBeRouted(t.Context(), other, nil) }), noPool)
 	assertErrors(t, "begun", asks(func(r *rig) (bool, error) { return r.Providers.begunOnRouter(t.Context(), by("", old)) }), vip)
 	for name, changes := range map[string][]func(*rig){
-		"leaves router": {vip}, "leaves port-forwarding": {forwardedAt("fip", "203.0.113.7", "10.6.0.11")}, "leaves router, begun": {vip, knowing(state.Entry{Made: state.Made{VIP: true}})},
+		"leaves router": {vip}, "leaves port-forwarding": {forwardedAt("fip", "203.0.113.7", "10.0.0.1")}, "leaves router, begun": {vip, knowing(state.Entry{Made: state.Made{VIP: true}})},
 	} {
 		asked := &settings.Settings{}
 		asked.LoadBalancer.AllowReplace = true
@@ -159,8 +159,8 @@ func TestInPool_NeedsAnAddressInTheNetworkOfVIPs(t *testing.T) {
 	} {
 		r := newRig(t, test.rig...)
 		in, err := r.Providers.InPool(t.Context(), by("", at(test.addresses...)))
-		if in != test.in || err != nil || len(r.requests.sent) > 0 != test.sends {
-			t.Errorf("%s: in the pool: %v, error %v, sent %q", name, in, err, r.requests.sent)
+		if in != test.in || err != nil || len(r.sent) > 0 != test.sends {
+			t.Errorf("%s: in the pool: %v, error %v, sent %q", name, in, err, r.sent)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestInPool_NeedsAnAddressInTheNetworkOfVIPs(t *testing.T) {
 // A deletion of a Service that is only routed does not read Octavia, and leaves nothing there.
 func TestOnlyRouted_NeedsAServedAddressAndNothingBegunInOctavia(t *testing.T) {
 	t.Parallel()
-	vip, forwarded := at("10.77.0.5"), forwardedAt("fip", "203.0.113.7", "10.6.0.11")
+	vip, forwarded := at("10.77.0.5"), forwardedAt("fip", "203.0.113.7", "10.0.0.1")
 	entered := state.Entry{Made: state.Made{LoadBalancerID: "lb"}}
 	foreign := func(lb *octavia.LoadBalancer) {
 		id := rigIdentity()
@@ -194,8 +194,8 @@ func TestOnlyRouted_NeedsAServedAddressAndNothingBegunInOctavia(t *testing.T) {
 		"new, of its name in Octavia":     {by(driver.Router, vip), []func(*rig){balancer("lb")}, true},
 		"older, another cluster's":        {by(driver.Router, vip, old), []func(*rig){balancer("lb", foreign)}, true},
 		"older, another's and its own":    {by(driver.Router, vip, old), []func(*rig){balancer("theirs", foreign), balancer("lb")}, false},
-		"older, without Octavia":          {by(driver.Router, vip, old), []func(*rig){failingAt("lbs", auth.ErrNoEndpoint{Service: "load-balancer"})}, true},
-		"older, without right to Octavia": {by(driver.Router, vip, old), []func(*rig){failingAt("lbs", byOctavia(http.StatusForbidden, "Policy does not allow this request to be performed."))}, true},
+		"older, without Octavia":          {by(driver.Router, vip, old), []func(*rig){failingAt("load-balancers", auth.ErrNoEndpoint{Service: "load-balancer"})}, true},
+		"older, without right to Octavia": {by(driver.Router, vip, old), []func(*rig){failingAt("load-balancers", byOctavia(http.StatusForbidden, "Policy does not allow this request to be performed."))}, true},
 	} {
 		only, err := newRig(t, test.rig...).Providers.OnlyRouted(t.Context(), test.svc)
 		if only != test.only || err != nil {
@@ -211,7 +211,7 @@ func TestOnlyRouted_UsesTheLastSnapshot(t *testing.T) {
 	if _, err := r.Cloud.Project.Snapshot(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	r.requests.fails = map[string]error{"lbs": errFailed}
+	r.fails["load-balancers"] = errFailed
 	if only, err := r.Providers.OnlyRouted(t.Context(), by(driver.Router, at("10.77.0.5"), old)); only || err != nil {
 		t.Errorf("only routed: %v, error %v", only, err)
 	}
@@ -220,7 +220,7 @@ func TestOnlyRouted_UsesTheLastSnapshot(t *testing.T) {
 // A VIP or port forwardings that serve stay until the user permits a new address.
 func TestLeaves_NeedsPermissionToLeaveWhatServes(t *testing.T) {
 	t.Parallel()
-	vip, forwarded := vipAt("10.77.0.5"), forwardedAt("fip", "203.0.113.7", "10.6.0.11")
+	vip, forwarded := vipAt("10.77.0.5"), forwardedAt("fip", "203.0.113.7", "10.0.0.1")
 	begun := knowing(state.Entry{Made: state.Made{VIP: true}})
 	for name, test := range map[string]struct {
 		svc     *v1.Service
@@ -229,14 +229,14 @@ func TestLeaves_NeedsPermissionToLeaveWhatServes(t *testing.T) {
 		leaves  []string
 		refused bool
 	}{
-		"nothing":                           {by("", at("10.5.0.9")), nil, false, nil, false},
+		"nothing":                           {by("", at("10.0.0.100")), nil, false, nil, false},
 		"a VIP":                             {by("", at("10.77.0.5")), []func(*rig){vip}, false, nil, true},
 		"a VIP, permitted":                  {by("", at("10.77.0.5")), []func(*rig){vip}, true, []string{"port-10.77.0.5"}, false},
 		"forwardings":                       {by("", at("203.0.113.7")), []func(*rig){forwarded}, false, nil, true},
 		"forwardings, permitted":            {by("", at("203.0.113.7")), []func(*rig){forwarded}, true, []string{"fip"}, false},
 		"forwardings and a begun VIP":       {by("", at("203.0.113.7")), []func(*rig){forwarded, vip, begun}, true, []string{"fip", "port-10.77.0.5"}, false},
-		"a VIP that was begun":              {by("", at("10.5.0.9")), []func(*rig){vip, begun}, false, []string{"port-10.77.0.5"}, false},
-		"a VIP that a process before began": {by("", at("10.5.0.9"), old), []func(*rig){vip}, false, []string{"port-10.77.0.5"}, false},
+		"a VIP that was begun":              {by("", at("10.0.0.100")), []func(*rig){vip, begun}, false, []string{"port-10.77.0.5"}, false},
+		"a VIP that a process before began": {by("", at("10.0.0.100"), old), []func(*rig){vip}, false, []string{"port-10.77.0.5"}, false},
 	} {
 		asked := &settings.Settings{}
 		asked.LoadBalancer.AllowReplace = test.permits
@@ -272,7 +272,7 @@ func TestBegunOnRouter_RemembersTheVIPOfAProcessBefore(t *testing.T) {
 		begun, read bool
 	}{
 		"by this process":                   {by(""), []func(*rig){noPool, knowing(state.Entry{Made: state.Made{VIP: true}})}, true, false},
-		"a served one":                      {by("", at("10.5.0.9")), []func(*rig){vip}, true, true},
+		"a served one":                      {by("", at("10.0.0.100")), []func(*rig){vip}, true, true},
 		"an older one":                      {by("", old), []func(*rig){vip}, true, true},
 		"an older one without a VIP":        {by("", old), nil, false, true},
 		"a new one":                         {by(""), []func(*rig){vip}, false, false},
@@ -281,8 +281,8 @@ func TestBegunOnRouter_RemembersTheVIPOfAProcessBefore(t *testing.T) {
 	} {
 		r := newRig(t, test.rig...)
 		begun, err := r.Providers.begunOnRouter(t.Context(), test.svc)
-		if begun != test.begun || err != nil || r.requests.has("vips") != test.read || r.store.Get(serviceUID).Made.VIP != test.begun {
-			t.Errorf("%s: begun: %v, error %v, sent %q, known: %+v", name, begun, err, r.requests.sent, r.store.Get(serviceUID).Made)
+		if begun != test.begun || err != nil || r.has("vips") != test.read || r.store.Get(serviceUID).Made.VIP != test.begun {
+			t.Errorf("%s: begun: %v, error %v, sent %q, known: %+v", name, begun, err, r.sent, r.store.Get(serviceUID).Made)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func TestBegunOnRouter_RemembersTheVIPOfAProcessBefore(t *testing.T) {
 func TestMayBeRouted_UnlessTheLastStateIsKnown(t *testing.T) {
 	t.Parallel()
 	begun := knowing(state.Entry{Made: state.Made{VIP: true}})
-	forwarded := forwardedAt("fip", "203.0.113.7", "10.6.0.11")
+	forwarded := forwardedAt("fip", "203.0.113.7", "10.0.0.1")
 	octavia, applied := by("", at("203.0.113.7")), appliedOn("lb", false)
 	for name, test := range map[string]struct {
 		svc     *v1.Service

@@ -3,8 +3,8 @@ package goal
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
@@ -55,52 +55,54 @@ func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 func TestRebuild_TakesTheRecordWhereNothingElseCanDiffer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change  func(*scene, *Inputs, *state.Applied, *Desired)
+		change  func(*rig, *Inputs, *state.Applied, *Desired)
 		rebuilt bool
 		polled  bool // the load balancer is asked for its updated_at
 		err     error
 	}{
 		"nothing differs":       {rebuilt: true, polled: true},
-		"with a floating IP":    {change: withRecordedFloatingIP("port of lb", ""), rebuilt: true, polled: true},
-		"its owner is not sure": {change: withRecordedFloatingIP("port of lb", "legacy")},
+		"with a floating IP":    {change: withRecordedFloatingIP("vip-of-lb", ""), rebuilt: true, polled: true},
+		"its owner is not sure": {change: withRecordedFloatingIP("vip-of-lb", "legacy")},
 		"it was detached":       {change: withRecordedFloatingIP("", "")},
-		"no digest":             {change: func(_ *scene, _ *Inputs, applied *state.Applied, _ *Desired) { applied.Digests.Nodeless = "" }},
-		"another request":       {change: func(_ *scene, _ *Inputs, _ *state.Applied, want *Desired) { want.LoadBalancer.Listeners[0].Port = 443 }},
-		"groups are managed": {change: func(_ *scene, in *Inputs, _ *state.Applied, _ *Desired) {
+		"no digest":             {change: func(_ *rig, _ *Inputs, applied *state.Applied, _ *Desired) { applied.Digests.Nodeless = "" }},
+		"another request":       {change: func(_ *rig, _ *Inputs, _ *state.Applied, want *Desired) { want.LoadBalancer.Listeners[0].Port = 443 }},
+		"groups are managed": {change: func(_ *rig, in *Inputs, _ *state.Applied, _ *Desired) {
 			in.Settings.Access.SecurityGroupMode = "shared"
 		}},
-		"it is gone": {change: func(s *scene, _ *Inputs, _ *state.Applied, _ *Desired) { s.balancers = nil }},
-		"it is another's": {change: func(s *scene, _ *Inputs, _ *state.Applied, _ *Desired) {
-			s.balancers[0].Tags = s.other("other").Tags()
+		"it is gone": {change: func(r *rig, _ *Inputs, _ *state.Applied, _ *Desired) { r.balancers = nil }},
+		"it is another's": {change: func(r *rig, _ *Inputs, _ *state.Applied, _ *Desired) {
+			r.balancers[0].Tags = anotherIdentity().Tags()
 		}},
-		"it was changed": {change: func(s *scene, _ *Inputs, _ *state.Applied, _ *Desired) { s.balancers[0].UpdatedAt.Time = noon }, polled: true},
-		"it has another listener": {change: func(s *scene, _ *Inputs, _ *state.Applied, _ *Desired) {
-			s.tree.Listeners = append(s.tree.Listeners, octavia.ListenerStatus{})
+		"it was changed": {change: func(r *rig, _ *Inputs, _ *state.Applied, _ *Desired) {
+			r.balancers[0].UpdatedAt.Time = noon.Add(time.Second)
 		}, polled: true},
-		"no snapshot":    {change: func(s *scene, _ *Inputs, _ *state.Applied, _ *Desired) { s.fails["load balancers"] = errFailed }, err: errFailed},
-		"no status tree": {change: func(s *scene, _ *Inputs, _ *state.Applied, _ *Desired) { s.fails["status tree"] = errFailed }, polled: true, err: errFailed},
+		"it has another listener": {change: func(r *rig, _ *Inputs, _ *state.Applied, _ *Desired) {
+			r.tree.Listeners = append(r.tree.Listeners, octavia.ListenerStatus{})
+		}, polled: true},
+		"no snapshot":    {change: func(r *rig, _ *Inputs, _ *state.Applied, _ *Desired) { r.fails["load-balancers"] = errFailed }, err: errFailed},
+		"no status tree": {change: func(r *rig, _ *Inputs, _ *state.Applied, _ *Desired) { r.fails["tree"] = errFailed }, polled: true, err: errFailed},
 	} {
-		s := newScene(t, fixture.Config())
-		in, want := s.ask().in, &Desired{LoadBalancer: fixture.Desired(t, s.svc, fixture.Config(), fixture.Amphora())}
+		r := newRig(t)
+		in, want := r.ask().in, &Desired{LoadBalancer: fixture.Desired(t, r.svc, fixture.Config(), fixture.Amphora())}
 		want.LoadBalancer.Listeners[0].Pool.Members = want.LoadBalancer.Listeners[0].Pool.Members.Map(func(_ int, m model.Member) model.Member {
 			m.SubnetID = "subnet"
 			return m
 		})
-		s.add("lb", s.id(), func(lb *octavia.LoadBalancer) {
+		r.add(balancer("lb", func(lb *octavia.LoadBalancer) {
 			lb.AdditionalVIPs = []octavia.AdditionalVIP{{SubnetID: "subnet6", Address: "fd00::5"}}
-		})
-		s.treeOf(want.LoadBalancer)
+		}))
+		r.treeOf(want.LoadBalancer)
 		applied := &state.Applied{
-			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora", Adopted: true}, Seen: state.Seen{UpdatedAt: s.balancers[0].UpdatedAt.Time},
+			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora", Adopted: true}, Seen: state.Seen{UpdatedAt: r.balancers[0].UpdatedAt.Time},
 			Digests: state.Digests{Nodeless: digest.Nodeless(want.LoadBalancer, in.Settings)},
 		}
 		if test.change != nil {
-			test.change(s, &in, applied, want)
+			test.change(r, &in, applied, want)
 		}
-		s.sent = nil
-		got, err := s.engine.recaller.rebuild(s.ctx, in, applied, want)
-		if !errors.Is(err, test.err) || (got != nil) != test.rebuilt || slices.Contains(s.sent, "load balancer") != test.polled {
-			t.Errorf("%s: %+v, error %v, requests %v", name, got, err, s.sent)
+		r.sent = nil
+		got, err := r.recaller.rebuild(r.ctx, in, applied, want)
+		if !errors.Is(err, test.err) || (got != nil) != test.rebuilt || r.has("load-balancer-state") != test.polled {
+			t.Errorf("%s: %+v, error %v, requests %v", name, got, err, r.sent)
 		}
 		if want.LoadBalancer.ID != "" || want.LoadBalancer.FloatingIP == nil || want.LoadBalancer.FloatingIP.ID != "" {
 			t.Errorf("%s: the desired state is changed: %+v", name, want.LoadBalancer)
@@ -109,7 +111,7 @@ func TestRebuild_TakesTheRecordWhereNothingElseCanDiffer(t *testing.T) {
 			continue
 		}
 		lb := got.LoadBalancer
-		if lb.ID != "lb" || lb.Provider != "amphora" || !lb.UpdatedAt.Equal(applied.Seen.UpdatedAt) || lb.VIP.PortID != "port of lb" || lb.VIP.Address != "10.0.0.100" || len(lb.VIP.Additional) != 1 || !lb.Adopted {
+		if lb.ID != "lb" || lb.Provider != "amphora" || !lb.UpdatedAt.Equal(applied.Seen.UpdatedAt) || lb.VIP.PortID != "vip-of-lb" || lb.VIP.Address != "10.0.0.100" || len(lb.VIP.Additional) != 1 || !lb.Adopted {
 			t.Errorf("%s: %+v", name, lb)
 		}
 		if lb.Listeners[0].ID != "listener" || lb.Listeners[0].Pool.Members.Len() != 1 || (lb.FloatingIP != nil) != (applied.LoadBalancer.FloatingIPID != "") {
@@ -119,19 +121,19 @@ func TestRebuild_TakesTheRecordWhereNothingElseCanDiffer(t *testing.T) {
 }
 
 // treeOf sets the status tree to that of a load balancer with one listener and one member.
-func (s *scene) treeOf(lb *model.LoadBalancer) {
+func (r *rig) treeOf(lb *model.LoadBalancer) {
 	l := lb.Listeners[0]
 	pool := octavia.PoolStatus{NodeStatus: octavia.NodeStatus{ID: "pool", Name: l.Pool.Name}, Members: []octavia.MemberStatus{{NodeStatus: octavia.NodeStatus{ID: "member", Name: "node-1"}, Address: "10.0.0.1", Port: 30080}}}
-	s.tree.Listeners = []octavia.ListenerStatus{{NodeStatus: octavia.NodeStatus{ID: "listener", Name: l.Name}, Pools: []octavia.PoolStatus{pool}}}
+	r.tree.Listeners = []octavia.ListenerStatus{{NodeStatus: octavia.NodeStatus{ID: "listener", Name: l.Name}, Pools: []octavia.PoolStatus{pool}}}
 }
 
 // withRecordedFloatingIP records a floating IP, which is on a port now.
-func withRecordedFloatingIP(port, kind string) func(*scene, *Inputs, *state.Applied, *Desired) {
-	return func(s *scene, _ *Inputs, applied *state.Applied, _ *Desired) {
-		fip := floatingips.FloatingIP{ID: "fip", FloatingIP: "203.0.113.7", PortID: port, Description: s.id().FloatingIPs().Description()}
+func withRecordedFloatingIP(port, kind string) func(*rig, *Inputs, *state.Applied, *Desired) {
+	return func(r *rig, _ *Inputs, applied *state.Applied, _ *Desired) {
+		fip := floatingips.FloatingIP{ID: "fip", FloatingIP: "203.0.113.7", PortID: port, Description: rigIdentity().FloatingIPs().Description()}
 		if kind == "legacy" {
-			fip.Description = s.id().FloatingIPs().LegacyDescription()
+			fip.Description = rigIdentity().FloatingIPs().LegacyDescription()
 		}
-		s.floatingIPs, applied.LoadBalancer.FloatingIPID = []floatingips.FloatingIP{fip}, "fip"
+		r.floatingIPs, applied.LoadBalancer.FloatingIPID = []floatingips.FloatingIP{fip}, "fip"
 	}
 }

@@ -12,26 +12,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
-
-// asked returns the inputs of a round of a Service in Octavia.
-func (r *rig) asked(t *testing.T, svc *v1.Service) Inputs {
-	t.Helper()
-	var in Inputs
-	r.prepare(func() {
-		a, err := r.NewAsked(t.Context(), subjectOf(svc), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in = a.Inputs()
-	})
-	return in
-}
 
 // listedOn is the state of a load balancer of which the process knows only a record.
 func listedOn(id string) state.Applied {
@@ -54,7 +39,7 @@ func digestOf(t *testing.T, r *rig, in Inputs, on state.Applied) string {
 
 var (
 	servedInOctavia = at("203.0.113.7")
-	internalAt      = at("10.5.0.9")
+	internalAt      = at("10.0.0.100")
 	ofBalancer      = floatingAt("fip", "203.0.113.7", "vip-of-lb")
 )
 
@@ -68,11 +53,11 @@ func recorded(t *testing.T, svc *v1.Service, change func(*state.Record)) func(*r
 		if svc.Status.LoadBalancer.Ingress[0].IP == "203.0.113.7" {
 			on.LoadBalancer.FloatingIPID, record.FloatingIPID = "fip", "fip"
 		}
-		record.Digests.Full = digestOf(t, before, before.asked(t, svc), on)
+		record.Digests.Full = digestOf(t, before, before.of(svc).inputs(), on)
 		if change != nil {
 			change(&record)
 		}
-		r.record = record.String()
+		r.records.text = record.String()
 	}
 }
 
@@ -121,7 +106,7 @@ func TestLastApplied_RestoresARecordWhileTheCloudIsTheSame(t *testing.T) {
 		"another host name is published":       {hostname, nil, whole, ""},
 	} {
 		r := newRig(t, append(test.rig, recorded(t, test.svc, test.change))...)
-		last, err := r.recaller.lastApplied(t.Context(), r.asked(t, test.svc))
+		last, err := r.recaller.lastApplied(t.Context(), r.of(test.svc).inputs())
 		got := ""
 		switch {
 		case last.same:
@@ -151,7 +136,7 @@ func TestLastApplied_RestoresTheWholeState(t *testing.T) {
 	svc := by("", servedInOctavia, fixture.Annotated(annotation.LoadBalancerID, "lb"), fixture.Annotated(annotation.LoadBalancerAddress, "203.0.113.7"), placed("lb"))
 	for name, parts := range map[string]string{"confirmed": "", "unconfirmed": "parts"} {
 		r := newRig(t, balancer("lb"), ofBalancer, recorded(t, svc, func(r *state.Record) { r.Parts, r.Weighed, r.Digests.Nodeless = parts, true, "nodeless" }))
-		last, err := r.recaller.lastApplied(t.Context(), r.asked(t, svc))
+		last, err := r.recaller.lastApplied(t.Context(), r.of(svc).inputs())
 		if err != nil || !last.same {
 			t.Fatalf("%s: %+v, error %v", name, last, err)
 		}
@@ -168,13 +153,13 @@ func TestLastApplied_RestoresTheWholeState(t *testing.T) {
 		}
 	}
 	adopted := newRig(t, balancer("lb", v6, func(lb *octavia.LoadBalancer) { lb.Tags = nil }), ofBalancer, recorded(t, svc, nil))
-	in := adopted.asked(t, svc)
-	if a, err := adopted.recaller.restore(t.Context(), in); err != nil || a == nil || !a.LoadBalancer.Adopted || len(a.LoadBalancer.VIPs.Additional) != 1 || a.LoadBalancer.VIPs.Address != "10.5.0.9" {
+	in := adopted.of(svc).inputs()
+	if a, err := adopted.recaller.restore(t.Context(), in); err != nil || a == nil || !a.LoadBalancer.Adopted || len(a.LoadBalancer.VIPs.Additional) != 1 || a.LoadBalancer.VIPs.Address != "10.0.0.100" {
 		t.Errorf("one of another controller, with two VIPs: %+v, error %v", a, err)
 	}
 	unwritten := by("", servedInOctavia)
 	r := newRig(t, balancer("lb"), ofBalancer, recorded(t, unwritten, nil))
-	if a, err := r.recaller.restore(t.Context(), r.asked(t, unwritten)); err != nil || a.Persisted.Address {
+	if a, err := r.recaller.restore(t.Context(), r.of(unwritten).inputs()); err != nil || a.Persisted.Address {
 		t.Errorf("without annotations: %+v, error %v", a, err)
 	}
 }
@@ -199,13 +184,13 @@ func TestLastApplied_ComparesTheStateOfThisProcess(t *testing.T) {
 		"another wish":               {by("", servedInOctavia, fixture.Ports(fixture.Port(v1.ProtocolTCP, 443))), state.LoadBalancer{ID: "lb"}, state.Made{}, false, false},
 	} {
 		r := newRig(t)
-		in := r.asked(t, by("", servedInOctavia))
+		in := r.of(by("", servedInOctavia)).inputs()
 		applied := listedOn("lb")
 		applied.LoadBalancer.FloatingIPID = "fip"
 		applied.Digests.Full = digestOf(t, r, in, applied)
 		applied.LoadBalancer.Named, applied.LoadBalancer.ID = test.on.Named, test.on.ID
 		r.store.Update(serviceUID, func(e *state.Entry) { e.Applied, e.Made = &applied, test.made })
-		last, err := r.recaller.lastApplied(t.Context(), r.asked(t, test.svc))
+		last, err := r.recaller.lastApplied(t.Context(), r.of(test.svc).inputs())
 		if err != nil || last.same != test.same || (last.applied == nil) != test.none || (last.want == nil) != test.none || last.applied != nil && last.applied != &applied {
 			t.Errorf("%s: %+v, error %v", name, last, err)
 		}
@@ -217,10 +202,8 @@ func TestAlike_FindsTheCaseOfTheRecord(t *testing.T) {
 	t.Parallel()
 	local, nodes := fixture.Local, fixture.Annotated(annotation.Members, annotation.MembersNodes)
 	for name, svc := range map[string]*v1.Service{"Cluster": by("", servedInOctavia), "Local": by("", servedInOctavia, local), "endpoint-nodes": by("", servedInOctavia, fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes)), "Local, all nodes": by("", servedInOctavia, local, nodes)} {
-		r := newRig(t, func(r *rig) {
-			r.endpoints = watched
-		})
-		in := r.asked(t, svc)
+		r := newRig(t, func(r *rig) { r.watch = settings.Watched })
+		in := r.of(svc).inputs()
 		digests := map[string]bool{}
 		for _, on := range []state.LoadBalancer{
 			{}, {Shared: new(model.Shared)}, {Unmonitored: true}, {Shared: new(model.Shared), Unmonitored: true, Adopted: true}, {Shared: new(model.Shared), Adopted: true},
@@ -254,18 +237,11 @@ func TestAlike_FindsTheCaseOfTheRecord(t *testing.T) {
 	}
 }
 
-// watched has no endpoints, which are known.
-func watched(*v1.Service) (members.Endpoints, settings.Watch, bool) {
-	return nil, settings.Watched, false
-}
-
 // The digest shows which members a controller without the right to watch endpoints has made.
 func TestAlike_RemembersThatAllNodesAreMembers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(r *rig) {
-		r.endpoints = func(*v1.Service) (members.Endpoints, settings.Watch, bool) { return nil, settings.Forbidden, false }
-	})
-	in := r.asked(t, by("", servedInOctavia, fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes)))
+	r := newRig(t, func(r *rig) { r.watch = settings.Forbidden })
+	in := r.of(by("", servedInOctavia, fixture.Annotated(annotation.Members, annotation.MembersEndpointNodes))).inputs()
 	restored := listedOn("lb")
 	restored.Digests.Full = digestOf(t, r, in, restored)
 	if applied, _, same, err := r.recaller.alike(t.Context(), in, &restored); err != nil || !same || !applied.LoadBalancer.AllNodes {
@@ -293,7 +269,7 @@ func TestAlike_ReadsTheLoadBalancerWhereOnlySomeCasesAreRefused(t *testing.T) {
 		"its own, and shared ones are":   {metrics, state.LoadBalancer{}, "same"},
 	} {
 		r := newRig(t)
-		in := r.asked(t, test.svc)
+		in := r.of(test.svc).inputs()
 		if test.want == "refused" {
 			in.Settings.Pools.Algorithm, in.Settings.Pools.AlgorithmAsked = "NONSENSE", true
 		}
@@ -331,7 +307,7 @@ func TestLastApplied_NeedsTheSecurityGroupsOfTheRecord(t *testing.T) {
 		"not managed": {nil, true, false}, "as they were": {[]func(*rig){managed}, true, true}, "changed": {[]func(*rig){managed, func(r *rig) { r.task = opens }}, false, true},
 	} {
 		r := newRig(t, test.rig...)
-		in := r.asked(t, svc)
+		in := r.of(svc).inputs()
 		on := listedOn("lb")
 		want, _, err := r.recaller.compare(t.Context(), in, &on)
 		if err != nil {
@@ -339,8 +315,8 @@ func TestLastApplied_NeedsTheSecurityGroupsOfTheRecord(t *testing.T) {
 		}
 		known := state.LoadBalancer{VIPSubnetID: "vip-subnet", VIPs: model.VIP{Additional: []model.AdditionalVIP{{SubnetID: "another"}}}}
 		kept, err := r.recaller.securityGroupsKept(t.Context(), in, want, known)
-		if kept != test.kept || err != nil || len(r.planned) > 0 != test.sent || r.requests.has("groups-close") != (test.sent && test.kept) {
-			t.Errorf("%s: kept: %v, error %v, sent %q", name, kept, err, r.requests.sent)
+		if kept != test.kept || err != nil || len(r.planned) > 0 != test.sent || r.has("groups-close") != (test.sent && test.kept) {
+			t.Errorf("%s: kept: %v, error %v, sent %q", name, kept, err, r.sent)
 		}
 		if test.sent && (!r.planned[0].Before || r.planned[0].VIPSubnet != "vip-subnet" || !strings.Contains(strings.Join(r.planned[0].Spec.Subnets, " "), "another") || r.planned[0].ID != rigIdentity()) {
 			t.Errorf("%s: %+v", name, r.planned[0])
@@ -351,17 +327,17 @@ func TestLastApplied_NeedsTheSecurityGroupsOfTheRecord(t *testing.T) {
 	before := newRig(t, whole)
 	on := listedOn("lb")
 	on.LoadBalancer.FloatingIPID = "fip"
-	record = state.Record{LoadBalancerID: "lb", Service: svc.UID, UpdatedAt: noon, FloatingIPID: "fip", Digests: state.Digests{Full: digestOf(t, before, before.asked(t, svc), on)}}.String()
+	record = state.Record{LoadBalancerID: "lb", Service: svc.UID, UpdatedAt: noon, FloatingIPID: "fip", Digests: state.Digests{Full: digestOf(t, before, before.of(svc).inputs(), on)}}.String()
 	assertErrors(t, "the record", func(r *rig) error {
-		in := r.asked(t, svc)
+		in := r.of(svc).inputs()
 		last, err := r.recaller.lastApplied(t.Context(), in)
 		if err != nil && (last != lastApplied{}) || err == nil && !last.same || err != nil && r.store.Get(serviceUID).Applied != nil {
 			t.Errorf("error %v beside %+v", err, last)
 		}
 		return err
-	}, whole, func(r *rig) { r.record = record })
-	r := newRig(t, whole, func(r *rig) { r.record, r.task = record, opens })
-	if last, err := r.recaller.lastApplied(t.Context(), r.asked(t, svc)); (last != lastApplied{}) || err != nil || r.store.Get(serviceUID).Applied != nil {
+	}, whole, func(r *rig) { r.records.text = record })
+	r := newRig(t, whole, func(r *rig) { r.records.text, r.task = record, opens })
+	if last, err := r.recaller.lastApplied(t.Context(), r.of(svc).inputs()); (last != lastApplied{}) || err != nil || r.store.Get(serviceUID).Applied != nil {
 		t.Errorf("with changed security groups: %+v, error %v", last, err)
 	}
 }

@@ -34,10 +34,10 @@ func TestReplacement_IsForWhatCannotStay(t *testing.T) {
 		"a subnet is named":                   {change: failed, ask: func(in *Inputs) { in.Settings.VIP.SubnetID = "subnet" }, replaced: true, vip: model.VIP{SubnetID: "subnet"}},
 		"a network is named":                  {change: failed, ask: func(in *Inputs) { in.Settings.VIP.NetworkID = "network" }, replaced: true, vip: model.VIP{SubnetID: "subnet", NetworkID: "network"}},
 		"a port is named, the existing one's": {change: failed, ask: func(in *Inputs) { in.Settings.VIP.PortID = "port" }, replaced: true, vip: model.VIP{PortID: "port"}},
-		"another port is named":               {change: failed, ask: func(in *Inputs) { in.Settings.VIP.PortID = "free port" }, replaced: true, vip: model.VIP{PortID: "free port", SubnetID: "subnet"}},
+		"another port is named":               {change: failed, ask: func(in *Inputs) { in.Settings.VIP.PortID = "free-port" }, replaced: true, vip: model.VIP{PortID: "free-port", SubnetID: "subnet"}},
 	} {
-		s := newScene(t, fixture.Config())
-		in := s.ask().in
+		r := newRig(t)
+		in := r.ask().in
 		in.Settings.LoadBalancer.AllowReplace, in.ID.Untagged, in.Settings.VIP.SubnetID = test.allow, test.untagged, ""
 		if test.ask != nil {
 			test.ask(&in)
@@ -49,10 +49,10 @@ func TestReplacement_IsForWhatCannotStay(t *testing.T) {
 		if test.change != nil {
 			test.change(lb)
 		}
-		want := &Desired{LoadBalancer: fixture.Desired(t, s.svc, fixture.Config(), fixture.Amphora())}
+		want := &Desired{LoadBalancer: fixture.Desired(t, r.svc, fixture.Config(), fixture.Amphora())}
 		want.LoadBalancer.VIP = model.VIP{}
 		asked := *in.Settings
-		got, err := s.engine.planner.replacement(t.Context(), in, Observation{Observed: &model.Observed{LoadBalancer: lb}}, want)
+		got, err := r.planner.replacement(t.Context(), in, Observation{Observed: &model.Observed{LoadBalancer: lb}}, want)
 		if err != nil || (got != nil) != test.replaced {
 			t.Errorf("%s: replaced by %+v, error %v", name, got, err)
 			continue
@@ -81,11 +81,11 @@ func failed(lb *model.LoadBalancer) { lb.Status.Provisioning = "ERROR" }
 func TestReplacement_MayHaveTheAddressOfWhatItReplaces(t *testing.T) {
 	t.Parallel()
 	for address, refused := range map[string]bool{"10.0.0.5": false, "10.0.0.1": true} { // the second is a node's
-		s := newScene(t, fixture.Config())
-		in := s.ask().in
+		r := newRig(t)
+		in := r.ask().in
 		in.Settings.Internal, in.Settings.LoadBalancerIP = true, address
 		lb := &model.LoadBalancer{ID: "lb", Provider: "amphora", VIP: model.VIP{PortID: "port", SubnetID: "subnet", Address: "10.0.0.5"}, Status: model.Status{Provisioning: "ERROR"}}
-		got, err := s.engine.planner.replacement(t.Context(), in, Observation{Observed: &model.Observed{LoadBalancer: lb}}, &Desired{LoadBalancer: &model.LoadBalancer{}})
+		got, err := r.planner.replacement(t.Context(), in, Observation{Observed: &model.Observed{LoadBalancer: lb}}, &Desired{LoadBalancer: &model.LoadBalancer{}})
 		if (err != nil) != refused || err == nil && got.LoadBalancer.VIP.Address != address {
 			t.Errorf("%s: %+v, error %v", address, got, err)
 		}

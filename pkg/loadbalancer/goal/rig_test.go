@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,148 +23,216 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// rig is an Engine in an OpenStack with these objects. The network vip-net has the subnet vips, 10.77.0.0/24, behind the
-// router r1, which is the gateway of the subnet nodes, 10.6.0.0/24. Of the external network public it has no subnet.
+// rig is an engine on an OpenStack in memory, with a Service and two nodes. Plans are applied to the model only. All
+// providers are configured, and the default is amphora.
 type rig struct {
 	*Engine
-	conf   *config.Config
-	store  *state.Store
-	record string // of each Service
-	// services has the Services of the cluster, endpoints theirs; nil: they are not watched.
-	services  Services
-	endpoints Endpoints
-	requests  requests
+	*cloud
+	t    *testing.T
+	ctx  context.Context
+	conf *config.Config
+	// svc is the Service, others are the other Services of the cluster.
+	svc    *v1.Service
+	others []*v1.Service
+	nodes  []*v1.Node
+	// endpoints are those of the Service. They are not watched unless watch is set.
+	endpoints members.Endpoints
+	watch     settings.Watch
+	records   *oneRecord
+	store     *state.Store
+	clock     *testingclock.FakeClock
 	recorder  *record.FakeRecorder
-
-	vips     []neutron.VIPPort
-	floating []floatingips.FloatingIP
-	// forwarded are the floating IPs with port forwardings as lists have them, forwardings those of each.
-	forwarded   []neutron.ForwardedIP
-	forwardings map[string][]neutron.Forwarding
-	unforwards  bool // Neutron has no port forwardings
-	ports       []neutron.Port
-	barred      bool // the ports of nodes admit no packets for VIPs
-	routes      []neutron.ExtraRoute
-	balancers   []octavia.LoadBalancer
-	listeners   []octavia.Listener
-	tree        octavia.StatusTree
-	version     model.Version
-	externals   []string // external networks
-
-	// planned are the requests to plan security groups, task is the answer. groupsLeft is set if some exist.
-	planned    []securitygroup.Request
-	task       *securitygroup.Task
-	groupsLeft bool
-	applied    int // plans
+	applied   []plan.Plan
+	lock      async.Guard
 }
 
-// newRig returns a rig after changes. The cluster has the provider router.
+// newRig returns a rig after changes, which happen before the engine reads the configuration.
 func newRig(t *testing.T, changes ...func(*rig)) *rig {
 	t.Helper()
-	r := &rig{
-		conf: fixture.Config(func(c *config.LoadBalancer) {
-			c.RouterVIPNetworkID, c.RouterNextHops, c.RouterMaxRoutes = "vip-net", 1, 5
-		}),
-		store: state.New(testingclock.NewFakePassiveClock(noon), nil), recorder: record.NewFakeRecorder(100), forwardings: map[string][]neutron.Forwarding{},
-		ports: []neutron.Port{nodePort("10.6.0.11"), nodePort("10.6.0.12")}, version: model.Version{Major: 2, Minor: 30}, task: &securitygroup.Task{},
+	clk := testingclock.NewFakeClock(noon)
+	r := &rig{cloud: newCloud(), clock: clk, t: t, ctx: t.Context(), svc: by(""), records: &oneRecord{}, store: state.New(clk, nil), recorder: record.NewFakeRecorder(100)}
+	r.conf = fixture.Config(func(c *config.LoadBalancer) {
+		c.RouterVIPNetworkID, c.RouterNextHops, c.RouterMaxRoutes = "vip-net", 1, 5
+	})
+	for _, port := range r.ports[:2] {
+		node := fixture.Node("node-"+port.FixedIPs[0].IPAddress[len("10.0.0."):], port.FixedIPs[0].IPAddress, port.FixedIPs[1].IPAddress)
+		node.Spec.ProviderID = "openstack:///" + port.DeviceID
+		r.nodes = append(r.nodes, node)
 	}
-	for _, change := range changes {
-		change(r)
-	}
+	r.add(changes...)
 	parser, err := settings.NewParser(r.conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clk, version := testingclock.NewFakeClock(noon), func(context.Context) (model.Version, error) { return answer(r.version, r.requests.send("version")) }
-	facts := lookup.New(rigNeutron{rig: r}, rigLookup{}, version, clk, time.Hour)
-	observer := &observe.Observer{Octavia: rigOctavia{rig: r}, Neutron: rigNeutron{rig: r}, Version: version}
-	applier := rigApplier{rig: r}
-	watch := watcher.New(rigOctavia{rig: r}, clock.RealClock{}) // a first look is due at once
+	client, drivers := cloudAPI{cloud: r.cloud}, driver.NewRegistry(driver.Settings{DefaultProvider: "amphora"})
+	facts := lookup.New(client, client, client.octaviaVersion, clk, time.Hour)
+	observer := &observe.Observer{Octavia: client, Neutron: client, Version: client.octaviaVersion}
+	watch := watcher.New(client, clock.RealClock{}) // a first look is due at once
 	t.Cleanup(watch.Close)
+	applier := applier{&apply.Rehearsal{Applier: apply.New(apply.Applier{Observer: observer, Watcher: watch, Clock: clk, Drivers: drivers})}, r.cloud}
+	applier.Note = func(steps []plan.Step, _ []int, _ model.Observed) {
+		r.applied = append(r.applied, plan.Plan{Steps: steps})
+	}
 	r.Engine = New(Dependencies{
-		Config: r.conf, Cluster: Cluster{Name: "rig", ID: "cluster"}, Settings: parser, Members: new(members.Selector), Services: r.services, Endpoints: r.endpoints,
+		Config: r.conf, Cluster: Cluster{Name: "rig", ID: "cluster"}, Settings: parser, Groups: nodeGroups{r.cloud}, Sharing: sharing.Policy{Config: r.conf.LoadBalancer},
+		Failovers: NewFailovers(clk), Members: new(members.Selector), Memory: Memory{Store: r.store, Records: r.records}, Events: events.New(r.recorder, warnings{}),
 		Cloud: Cloud{
-			Reader: reading.Reader{
-				Octavia: rigOctavia{rig: r}, Observer: observer, Watcher: watch, Settler: applier, Drivers: driver.NewRegistry(driver.Settings{DefaultProvider: "amphora"}),
-				Locks: new(async.Locks), Clock: clk,
-			},
-			Lookup: facts, Applier: applier, Project: project.New(rigOctavia{rig: r}, rigNeutron{rig: r}, clk),
-			VIPs: &router.Ports{Neutron: rigNeutron{rig: r}, Pools: facts.Pools, Clock: clk, Table: func(id string) *routes.Table {
-				return routes.New(routes.Options{Network: rigTable{rig: r}, RouterID: id})
+			Reader: reading.Reader{Octavia: client, Observer: observer, Watcher: watch, Settler: applier, Drivers: drivers, Locks: new(async.Locks), Clock: clk},
+			Lookup: facts, Barbican: barbican.New(client), Applier: applier, Project: project.New(client, client, clk),
+			VIPs: &router.Ports{Neutron: client, Pools: facts.Pools, Clock: clk, Table: func(id string) *routes.Table {
+				return routes.New(routes.Options{Network: client, RouterID: id})
 			}},
-			Forwardings: &router.Forwardings{Neutron: rigNeutron{rig: r}, Clock: clk},
+			Forwardings: &router.Forwardings{Neutron: client, Clock: clk},
 		},
-		Groups: rigGroups{rig: r}, Memory: Memory{Store: r.store, Records: oneRecord{text: r.record}}, Events: events.New(r.recorder, sendsAll{}),
+		Services: func(context.Context, string) ([]*v1.Service, error) {
+			return answer(append([]*v1.Service{r.svc}, r.others...), r.send("services"))
+		},
+		Endpoints: func(*v1.Service) (members.Endpoints, settings.Watch, bool) { return r.endpoints, r.watch, false },
 	})
+	t.Cleanup(r.lock.Release)
 	return r
 }
 
-// emitted returns the events since the last call.
-func (r *rig) emitted() string {
-	var all []string
-	for len(r.recorder.Events) > 0 {
-		all = append(all, <-r.recorder.Events)
+// add makes changes.
+func (r *rig) add(changes ...func(*rig)) {
+	for _, change := range changes {
+		change(r)
 	}
-	return strings.Join(all, "\n")
 }
 
-// requests are the requests of a rig, each with its number if the same was sent before. It fails those of fails, with or
-// without their parameters.
-type requests struct {
-	mu    sync.Mutex
-	sent  []string
-	fails map[string]error
+// of makes a Service that of the rig.
+func (r *rig) of(svc *v1.Service) *rig {
+	r.svc = svc
+	return r
 }
 
-func (r *requests) send(words ...string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	one := strings.TrimSpace(strings.Join(words, " "))
-	text := one
-	for n := 2; slices.Contains(r.sent, text); n++ {
-		text = fmt.Sprintf("%s #%d", one, n)
+// subject returns the Service with the nodes.
+func (r *rig) subject() Subject { return Subject{Service: r.svc, Nodes: r.nodes} }
+
+// must returns a goal of the Service.
+func must[G any](r *rig) func(G, error) G {
+	return func(goal G, err error) G {
+		r.t.Helper()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return goal
 	}
-	r.sent = append(r.sent, text)
-	if err := r.fails[words[0]]; err != nil {
-		return err
-	}
-	return r.fails[text]
+}
+
+// ask, keep, route, keepRouted and leave return the goals of the Service: in Octavia, the same while it is refused, of the
+// providers router and port-forwarding, the same while it is refused, and deleted.
+func (r *rig) ask() *Asked              { return must[*Asked](r)(r.NewAsked(r.ctx, r.subject(), false)) }
+func (r *rig) keep(limits Limits) *Kept { return must[*Kept](r)(r.NewKept(r.ctx, r.subject(), limits)) }
+func (r *rig) route() Goal              { return must[Goal](r)(r.NewRouted(r.ctx, r.subject(), false)) }
+func (r *rig) keepRouted(provider string) Goal {
+	return must[Goal](r)(r.NewRoutedKept(r.ctx, r.subject(), provider, Limits{}))
+}
+func (r *rig) leave(previous ...string) *Gone {
+	return must[*Gone](r)(r.NewGone(r.ctx, Subject{Service: r.svc}, nil, previous))
+}
+
+// inputs returns the inputs of a round of the Service in Octavia, without the requests and events for them.
+func (r *rig) inputs() (in Inputs) {
+	r.prepare(func() { in = must[*Asked](r)(r.NewAsked(r.ctx, r.subject(), true)).in })
+	return in
 }
 
 // prepare acts without failures, and forgets the requests.
 func (r *rig) prepare(act func()) {
-	fails := r.requests.fails
-	r.requests.fails = nil
+	fails := r.fails
+	r.fails = nil
 	act()
-	r.requests.sent, r.requests.fails = nil, fails
+	r.sent, r.fails = nil, fails
 }
 
-// has reports whether a request was sent.
-func (r *requests) has(word string) bool {
-	return slices.ContainsFunc(r.sent, func(text string) bool { return text == word || strings.HasPrefix(text, word+" ") })
+// planned observes and compares, as a round without memory does.
+func planned(t *testing.T, g Goal) (r Round, todo plan.Plan, err error) {
+	t.Helper()
+	if r.Have, err = g.Observe(t.Context(), new(async.Guard)); err != nil {
+		return r, plan.Plan{}, err
+	}
+	todo, err = compare(t.Context(), g, &r)
+	return r, todo, err
 }
 
-// failingAt makes the requests of a rig fail that begin with a word.
-func failingAt(word string, err error) func(*rig) {
-	return func(r *rig) { r.requests.fails = map[string]error{word: err} }
+func compare(ctx context.Context, g Goal, r *Round) (todo plan.Plan, err error) {
+	if r.Want, err = g.Desire(ctx, *r); err != nil {
+		return todo, err
+	}
+	return g.Plan(ctx, *r)
+}
+
+// round is a round of one plan towards a goal.
+func (r *rig) round(g Goal) (*v1.LoadBalancerStatus, error) {
+	known, err := g.Recall(r.ctx, &r.lock)
+	if err != nil {
+		return nil, err
+	}
+	round := Begin(known)
+	if round.Have.Observed == nil {
+		if round.Have, err = g.Observe(r.ctx, &r.lock); err != nil {
+			return nil, err
+		}
+	}
+	round.Before = state.VersionOf(round.Have.LoadBalancer)
+	todo, err := compare(r.ctx, g, &round)
+	if err != nil {
+		return nil, err
+	}
+	if round.Groups, round.Report, err = g.Begin(r.ctx, round, todo); err != nil {
+		return nil, err
+	}
+	todo, reported := round.Report.Split(todo)
+	if err := g.Prepare(r.ctx, round, todo); err != nil {
+		return nil, err
+	}
+	g.Announce(round, todo, reported)
+	if !todo.Empty() {
+		if err := r.Groups.Open(r.ctx, round.Groups.Task); err != nil {
+			return nil, err
+		}
+		r.Changes.Begin(g.Inputs(), &round, todo)
+		run := apply.NewRun(apply.Request{ID: g.Owner(round), Observed: *round.Have.Observed, Plan: todo})
+		observed, err := r.Cloud.Applier.Continue(r.ctx, run)
+		r.Changes.End(g.Inputs(), observed, err)
+		if round.Have.Observed = &observed; err != nil {
+			return nil, err
+		}
+	}
+	return g.Commit(r.ctx, round, reported, &r.lock)
+}
+
+// failures yields each of these requests with a new rig on which it fails.
+func failures(t *testing.T, requests []string, changes ...func(*rig)) iter.Seq2[string, *rig] {
+	return func(yield func(string, *rig) bool) {
+		for _, request := range requests {
+			if !yield(request, newRig(t, append(slices.Clone(changes), failingAt(request, errFailed))...)) {
+				return
+			}
+		}
+	}
 }
 
 // assertErrors acts on a new rig for each request that the act sends, which fails there. The act returns the error.
@@ -174,37 +243,48 @@ func assertErrors(t *testing.T, what string, act func(r *rig) error, changes ...
 	if err := act(whole); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
-	if len(whole.requests.sent) == 0 {
+	if len(whole.sent) == 0 {
 		t.Errorf("%s: no request can fail", what)
 	}
-	for _, request := range whole.requests.sent {
-		r := newRig(t, append(slices.Clone(changes), failingAt(request, errFailed))...)
+	for request, r := range failures(t, whole.sent, changes...) {
 		if err := act(r); !errors.Is(err, errFailed) {
 			t.Errorf("%s: %s has failed, and the error is %v", what, request, err)
 		}
 	}
 }
 
-// answer returns nothing with an error, as a client does.
-func answer[T any](value T, err error) (T, error) {
-	if err != nil {
-		var none T
-		return none, err
+// events returns the events since the last call, one a line.
+func (r *rig) events() string {
+	var all []string
+	for len(r.recorder.Events) > 0 {
+		all = append(all, <-r.recorder.Events)
 	}
-	return value, nil
+	return strings.Join(all, "\n")
 }
 
-// knowing gives a rig this knowledge of the Service.
-func knowing(entry state.Entry) func(*rig) {
-	return func(r *rig) { r.store.Update("service-uid", func(e *state.Entry) { *e = entry }) }
+// steps returns the steps that were applied, one a line.
+func (r *rig) steps() string {
+	var all []string
+	for _, todo := range r.applied {
+		all = append(all, strings.TrimSpace(todo.String()))
+	}
+	return strings.Join(all, "\n")
 }
 
-// rigIdentity is that of the Service of fixtures.
+// rigIdentity is that of the Service of a rig, anotherIdentity that of another one of the cluster.
 func rigIdentity() ownership.Identity {
 	return ownership.Identity{ClusterName: "rig", ClusterID: "cluster", ServiceUID: "service-uid", Namespace: "default", Service: "web"}
 }
 
-// by returns a Service with a provider and published addresses, after changes. It is newer than the process.
+func anotherIdentity() ownership.Identity {
+	id := rigIdentity()
+	id.ServiceUID, id.Service = "another", "another"
+	return id
+}
+
+const serviceUID = types.UID("service-uid")
+
+// by returns a Service with a provider, "" for the default, after changes. It is newer than the process.
 func by(provider string, changes ...func(*v1.Service)) *v1.Service {
 	return fixture.Service(append([]func(*v1.Service){func(svc *v1.Service) {
 		svc.CreationTimestamp.Time = noon.Add(time.Hour)
@@ -222,7 +302,118 @@ func at(addresses ...string) func(*v1.Service) {
 // old makes a Service older than the process.
 func old(svc *v1.Service) { svc.CreationTimestamp.Time = noon.Add(-time.Hour) }
 
-// vipAt is a VIP of the Service, to which a route leads from 10.6.0.11.
+func loadBalancerIP(address string) func(*v1.Service) {
+	return func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address }
+}
+
+// service changes the Service.
+func service(changes ...func(*v1.Service)) func(*rig) {
+	return func(r *rig) {
+		for _, change := range changes {
+			change(r.svc)
+		}
+	}
+}
+
+// configured changes the configuration, unless the change is nil.
+func configured(change func(*config.LoadBalancer)) func(*rig) {
+	return func(r *rig) {
+		if change != nil {
+			change(&r.conf.LoadBalancer)
+		}
+	}
+}
+
+// managed makes the controller manage security groups.
+func managed(r *rig) {
+	r.conf.LoadBalancer.ManageSecurityGroups, r.conf.LoadBalancer.SecurityGroupMode = true, "per-service"
+}
+
+// knowing gives a rig this knowledge of the Service.
+func knowing(entry state.Entry) func(*rig) {
+	return func(r *rig) { r.store.Update(serviceUID, func(e *state.Entry) { *e = entry }) }
+}
+
+// failingAt makes the requests fail that begin with a word, or one request.
+func failingAt(request string, err error) func(*rig) {
+	return func(r *rig) { r.fails[request] = err }
+}
+
+// withPods gives the Service a pod on each node, with a port in the subnet of the nodes.
+func withPods(r *rig) {
+	slice := members.Slice{Family: v1.IPv4Protocol, Ports: []string{"p80"}, Numbers: []int{8080}, Pod: "web-0"}
+	for i, node := range r.nodes {
+		address := fmt.Sprintf("10.0.0.%d", 21+i)
+		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node.Name, Address: netip.MustParseAddr(address), Ready: true, Serving: true})
+		r.ports = append(r.ports, portAt("port-"+address, address))
+	}
+	r.endpoints, r.watch = members.Endpoints{slice}, settings.Watched
+}
+
+// balancer is a load balancer of the Service in Octavia. The first one is at 10.0.0.100, the next at 10.0.0.101.
+func balancer(id string, changes ...func(*octavia.LoadBalancer)) func(*rig) {
+	return func(r *rig) {
+		lb := octavia.LoadBalancer{
+			ID: id, Provider: "amphora", ProvisioningStatus: model.StatusActive, OperatingStatus: "ONLINE", AdminStateUp: true, UpdatedAt: octavia.Timestamp{Time: noon},
+			VIPAddress: fmt.Sprintf("10.0.0.%d", 100+len(r.balancers)), VIPPortID: "vip-of-" + id, VIPSubnetID: "subnet", VIPNetworkID: "network",
+		}
+		identified(rigIdentity())(&lb)
+		for _, change := range changes {
+			change(&lb)
+		}
+		r.balancers = append(r.balancers, lb)
+	}
+}
+
+// identified gives a load balancer an identity.
+func identified(id ownership.Identity) func(*octavia.LoadBalancer) {
+	return func(lb *octavia.LoadBalancer) {
+		lb.Name, lb.Description, lb.Tags = id.Name(), id.Description(), id.Tags()
+	}
+}
+
+// ofAnother gives a load balancer to another Service of the cluster.
+func ofAnother(lb *octavia.LoadBalancer) { identified(anotherIdentity())(lb) }
+
+// listenerOn is the listener of the Service on a load balancer, with a member for each node, or one of another client.
+func listenerOn(lb string, own bool) func(*rig) {
+	return func(r *rig) {
+		id, listener, pool := rigIdentity(), octavia.ObjectID{ID: "listener-of-" + lb}, octavia.ObjectID{ID: "pool-of-" + lb}
+		l := octavia.Listener{ID: listener.ID, Name: "another's", Protocol: "TCP", Port: 99, AdminStateUp: true, ProvisioningStatus: model.StatusActive, LoadBalancers: []octavia.ObjectID{{ID: lb}}}
+		at := slices.IndexFunc(r.balancers, func(one octavia.LoadBalancer) bool { return one.ID == lb })
+		r.balancers[at].Listeners = append(r.balancers[at].Listeners, octavia.Listener{ID: l.ID})
+		if own {
+			l.Name, l.Tags, l.Port, l.DefaultPoolID = id.ListenerName(0), id.Tags(), 80, pool.ID
+			p := octavia.Pool{ID: pool.ID, Name: id.PoolName(0), Tags: id.Tags(), Protocol: "TCP", Algorithm: "ROUND_ROBIN", AdminStateUp: true, ProvisioningStatus: model.StatusActive, Listeners: []octavia.ObjectID{listener}}
+			for _, node := range r.nodes {
+				p.Members = append(p.Members, octavia.ObjectID{ID: "member-" + node.Name})
+				r.members[pool.ID] = append(r.members[pool.ID], octavia.Member{
+					ID: "member-" + node.Name, Name: node.Name, Address: node.Status.Addresses[0].Address, Port: 30080, SubnetID: "subnet", AdminStateUp: new(true), Weight: new(1), ProvisioningStatus: model.StatusActive,
+				})
+			}
+			r.balancers[at].Pools, r.pools[lb] = append(r.balancers[at].Pools, octavia.Pool{ID: pool.ID}), append(r.pools[lb], p)
+		}
+		r.listeners = append(r.listeners, l)
+	}
+}
+
+// floatingAt is a floating IP of the Service on a port, "" for none.
+func floatingAt(id, address, port string, changes ...func(*floatingips.FloatingIP)) func(*rig) {
+	return func(r *rig) {
+		fip := floatingips.FloatingIP{ID: id, FloatingIP: address, FloatingNetworkID: "public", PortID: port, Description: rigIdentity().FloatingIPs().Description()}
+		for _, change := range changes {
+			change(&fip)
+		}
+		r.floatingIPs = append(r.floatingIPs, fip)
+	}
+}
+
+// describedAs gives a floating IP another description.
+func describedAs(text string) func(*floatingips.FloatingIP) {
+	return func(fip *floatingips.FloatingIP) { fip.Description = text }
+}
+
+// vipAt is a VIP of the Service, to which a route leads from the first node.
 func vipAt(address string, changes ...func(*neutron.VIPPort)) func(*rig) {
 	return func(r *rig) {
 		id := rigIdentity()
@@ -234,7 +425,7 @@ func vipAt(address string, changes ...func(*neutron.VIPPort)) func(*rig) {
 			change(&port)
 		}
 		r.vips = append(r.vips, port)
-		r.routes = append(r.routes, neutron.ExtraRoute{Destination: address + "/32", NextHop: "10.6.0.11"})
+		r.routes = append(r.routes, neutron.ExtraRoute{Destination: address + "/32", NextHop: "10.0.0.1"})
 	}
 }
 
@@ -247,46 +438,9 @@ func forwardedAt(id, address, node string) func(*rig) {
 		}
 		r.forwardings[id] = append(r.forwardings[id], one)
 		one.Description = ""
-		fip := floatingips.FloatingIP{ID: id, FloatingIP: address, FloatingNetworkID: "public", RouterID: "r1", Description: rigIdentity().FloatingIPs().Description()}
-		r.forwarded = append(r.forwarded, neutron.ForwardedIP{ID: id, Address: address, NetworkID: "public", Description: fip.Description, Forwardings: []neutron.Forwarding{one}})
-		r.floating = append(r.floating, fip)
+		r.add(floatingAt(id, address, "", func(fip *floatingips.FloatingIP) {
+			fip.RouterID = "r1"
+			r.forwarded = append(r.forwarded, neutron.ForwardedIP{ID: id, Address: address, NetworkID: "public", Description: fip.Description, Forwardings: []neutron.Forwarding{one}})
+		}))
 	}
 }
-
-// floatingAt is a floating IP of the Service on a port, "" for none.
-func floatingAt(id, address, port string, changes ...func(*floatingips.FloatingIP)) func(*rig) {
-	return func(r *rig) {
-		fip := floatingips.FloatingIP{ID: id, FloatingIP: address, FloatingNetworkID: "public", PortID: port, Description: rigIdentity().FloatingIPs().Description()}
-		for _, change := range changes {
-			change(&fip)
-		}
-		r.floating = append(r.floating, fip)
-	}
-}
-
-// balancer is a load balancer of the Service in Octavia.
-func balancer(id string, changes ...func(*octavia.LoadBalancer)) func(*rig) {
-	return func(r *rig) {
-		lb := octavia.LoadBalancer{
-			ID: id, Name: rigIdentity().Name(), Tags: rigIdentity().Tags(), Provider: "amphora", ProvisioningStatus: model.StatusActive, OperatingStatus: "ONLINE", AdminStateUp: true,
-			VIPAddress: "10.5.0.9", VIPPortID: "vip-of-" + id, VIPSubnetID: "subnet", UpdatedAt: octavia.Timestamp{Time: noon},
-		}
-		for _, change := range changes {
-			change(&lb)
-		}
-		r.balancers = append(r.balancers, lb)
-	}
-}
-
-// subjectOf returns a Service with two nodes.
-func subjectOf(svc *v1.Service) Subject {
-	var nodes []*v1.Node
-	for _, host := range []string{"11", "12"} {
-		node := fixture.Node("node-"+host, "10.6.0."+host)
-		node.Spec.ProviderID = "openstack:///" + serverAt("10.6.0."+host)
-		nodes = append(nodes, node)
-	}
-	return Subject{Service: svc, Nodes: nodes}
-}
-
-const serviceUID = types.UID("service-uid")

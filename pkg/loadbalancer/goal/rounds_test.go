@@ -2,19 +2,16 @@ package goal
 
 import (
 	"errors"
-	"fmt"
-	"net/netip"
-	"slices"
+	"path"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
@@ -29,138 +26,84 @@ func dual(policy v1.IPFamilyPolicy) func(*v1.Service) {
 	}
 }
 
-func askedAddress(address string) func(*v1.Service) {
-	return func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address }
-}
-
-// withPods gives the Service two pods with ports in the subnet of the nodes.
-func (s *scene) withPods() *scene {
-	slice := members.Slice{Family: v1.IPv4Protocol, Ports: []string{"p80"}, Numbers: []int{8080}, Pod: "web-0"}
-	for i, node := range s.nodes {
-		address := fmt.Sprintf("10.0.0.%d", 21+i)
-		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node.Name, Address: netip.MustParseAddr(address), Ready: true, Serving: true})
-		s.ports = append(s.ports, neutron.Port{ID: "port of pod " + address, NetworkID: "network", FixedIPs: []neutron.FixedIP{{SubnetID: "subnet", IPAddress: address}}})
-	}
-	s.endpoints = members.Endpoints{slice}
-	return s
-}
-
 // Whichever request of a round fails, the round ends with its error: nothing is published, and nothing counts as applied.
 func TestRounds_EndWithEachFailedRequest(t *testing.T) {
 	t.Parallel()
-	asked := func(s *scene) (Goal, error) { return s.engine.NewAsked(s.ctx, s.subject(), false) }
-	kept := func(s *scene) (Goal, error) { return s.engine.NewKept(s.ctx, s.subject(), Limits{}) }
-	fresh := func(changes ...func(*v1.Service)) func(*testing.T) *scene {
-		return func(t *testing.T) *scene { return newScene(t, fixture.Config(), changes...) }
+	asked := func(r *rig) (Goal, error) { return r.NewAsked(r.ctx, r.subject(), false) }
+	kept := func(r *rig) (Goal, error) { return r.NewKept(r.ctx, r.subject(), Limits{}) }
+	served := func(changes ...func(*rig)) []func(*rig) {
+		return append(changes, balancer("own"), listenerOn("own", true), service(at("10.0.0.100")))
 	}
-	served := func(changes ...func(*v1.Service)) func(*testing.T) *scene {
-		return func(t *testing.T) *scene {
-			s := newScene(t, fixture.Config(), changes...)
-			s.add("own", s.id())
-			s.listen("own", s.id())
-			s.serve("10.0.0.100")
-			return s
-		}
+	names := service(fixture.Annotated(annotation.LoadBalancerID, "theirs"))
+	pods := service(fixture.Annotated(annotation.Members, annotation.MembersPods))
+	known := func(lb state.LoadBalancer, depth model.Depth) func(*rig) {
+		return knowing(state.Entry{Applied: &state.Applied{LoadBalancer: lb, Knowledge: model.Knowledge{Depth: depth}}})
 	}
 	for name, test := range map[string]struct {
-		scene func(t *testing.T) *scene
-		goal  func(*scene) (Goal, error)
+		rig     []func(*rig)
+		prepare func(*rig) // before the round
+		goal    func(*rig) (Goal, error)
 		// steps are parts of the steps that are applied, asks is one of the requests, "" for any.
 		steps []string
 		asks  string
 		// spared are requests without which a round succeeds, polled those that are sent again.
-		spared, polled []string
+		spared, polled string
 	}{
-		"a new Service": {scene: fresh(), goal: asked, steps: []string{"create (amphora) with TCP/80 and 2 members", "floating IP: create on network public"}},
-		"a share": {scene: func(t *testing.T) *scene {
-			s := newScene(t, fixture.Config(), fixture.Annotated(annotation.Share, "front"), fixture.Ports(fixture.Port(v1.ProtocolTCP, 443)))
-			s.services = append(s.services, sharingOne("other", "front"))
-			s.add("shared", s.other("other"))
-			s.listen("shared", s.other("other"))
-			s.store.Update("other", func(e *state.Entry) {
-				e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "shared", Share: "front"}}
-			})
-			return s
+		"a new Service": {goal: asked, steps: []string{"create (amphora) with TCP/80 and 2 members", "floating IP: create on network public"}},
+		"a share": {rig: []func(*rig){
+			service(fixture.Annotated(annotation.Share, "front"), fixture.Ports(fixture.Port(v1.ProtocolTCP, 443))), balancer("shared", ofAnother), listenerOn("shared", false),
+			func(r *rig) {
+				r.others = append(r.others, sharingOne("another", "front"))
+				r.store.Update("another", func(e *state.Entry) {
+					e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "shared", Share: "front"}}
+				})
+			},
 		}, goal: asked, steps: []string{"listener TCP/443: create"}},
-		"a move to another's load balancer": {scene: func(t *testing.T) *scene {
-			s := newScene(t, fixture.Config(), fixture.Annotated(annotation.LoadBalancerID, "theirs"))
-			s.add("own", s.id())
-			s.listen("own", s.id())
-			s.add("theirs", s.other("other"))
-			s.serve("10.0.0.100")
-			s.store.Update(s.svc.UID, func(e *state.Entry) { e.Applied, e.Made.LoadBalancerID = appliedOn("own", false), "own" })
-			return s
-		}, goal: asked, steps: []string{"listener TCP/80: create", "(own): delete"}},
-		"both IP families": {scene: fresh(dual(v1.IPFamilyPolicyRequireDualStack)), goal: asked, steps: []string{"additional VIPs: subnet6"}},
-		"TLS": {scene: func(t *testing.T) *scene {
-			s := fresh(fixture.Annotated(annotation.TLSContainer, secretRef))(t)
-			s.secrets = []string{secretRef[len(secretRef)-36:]}
-			return s
-		}, goal: asked, asks: "secret"},
-		"an address, internal": {scene: fresh(fixture.Annotated(annotation.Internal, "true"), askedAddress("10.0.0.50")), goal: asked, asks: "ports at addresses"},
-		"an address":           {scene: fresh(askedAddress("203.0.113.7")), goal: asked, asks: "subnets", steps: []string{"203.0.113.7"}},
-		"a provider":           {scene: fresh(fixture.Annotated(annotation.Provider, "amphora")), goal: asked, asks: "providers"},
-		"pods": {scene: func(t *testing.T) *scene {
-			return fresh(fixture.Annotated(annotation.Members, annotation.MembersPods))(t).withPods()
-		}, goal: asked, steps: []string{"2 members"}},
-		"addresses in a subnet": {scene: func(t *testing.T) *scene {
-			return newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.MemberSubnetID, c.MemberAddressBySubnet = "subnet", true }))
-		}, goal: asked},
-		"a replacement": {scene: served(fixture.Annotated(annotation.AllowReplace, "true"), fixture.Annotated(annotation.Provider, "ovn")), goal: asked, steps: []string{"create (ovn)"}},
-		"a change of a known one": {scene: func(t *testing.T) *scene {
-			s := fresh()(t)
-			if _, err := s.round(s.ask()); err != nil {
+		"a move to another's load balancer": {rig: served(names, knowing(state.Entry{Applied: appliedOn("own", false), Made: state.Made{LoadBalancerID: "own"}})), prepare: balancer("theirs", ofAnother), goal: asked, steps: []string{"listener TCP/80: create", "(own): delete"}},
+		"both IP families":                  {rig: []func(*rig){service(dual(v1.IPFamilyPolicyRequireDualStack))}, goal: asked, steps: []string{"additional VIPs: subnet6"}},
+		"TLS":                               {rig: []func(*rig){service(fixture.Annotated(annotation.TLSContainer, secretRef)), func(r *rig) { r.secrets = []string{path.Base(secretRef)} }}, goal: asked, asks: "secret"},
+		"an address, internal":              {rig: []func(*rig){service(internalOne, loadBalancerIP("10.0.0.50"))}, goal: asked, asks: "ports-at"},
+		"an address":                        {rig: []func(*rig){service(loadBalancerIP("203.0.113.7"))}, goal: asked, asks: "subnets", steps: []string{"203.0.113.7"}},
+		"a provider":                        {rig: []func(*rig){service(fixture.Annotated(annotation.Provider, "amphora"))}, goal: asked, asks: "providers"},
+		"pods":                              {rig: []func(*rig){pods, withPods}, goal: asked, steps: []string{"2 members"}},
+		"addresses in a subnet":             {rig: []func(*rig){configured(func(c *config.LoadBalancer) { c.MemberSubnetID, c.MemberAddressBySubnet = "subnet", true })}, goal: asked},
+		"a replacement":                     {rig: served(service(replaceable, fixture.Annotated(annotation.Provider, "ovn"))), goal: asked, steps: []string{"create (ovn)"}},
+		"a change of a known one": {prepare: func(r *rig) {
+			if _, err := r.round(r.ask()); err != nil {
 				t.Fatal(err)
 			}
-			s.add(s.store.Get(s.svc.UID).Applied.LoadBalancer.ID, s.id(), func(lb *octavia.LoadBalancer) { lb.UpdatedAt.Time = s.store.Get(s.svc.UID).Applied.Contents.UpdatedAt })
-			s.svc.Spec.Ports = append(s.svc.Spec.Ports, fixture.Port(v1.ProtocolTCP, 443))
-			s.lock.Release()
-			s.sent, s.applied = nil, nil
-			return s
-		}, goal: asked, steps: []string{"listener TCP/443: create"}, polled: []string{"load balancer"}},
-		"kept": {scene: func(t *testing.T) *scene {
-			s := served()(t)
-			s.nodes = s.nodes[:1]
-			return s
-		}, goal: kept, steps: []string{"node-2"}},
-		"kept, with another's named": {scene: func(t *testing.T) *scene {
-			s := served(fixture.Annotated(annotation.LoadBalancerID, "theirs"))(t)
-			s.add("theirs", s.other("other"))
-			return s
-		}, goal: kept},
-		"kept, with a lost floating IP": {scene: func(t *testing.T) *scene {
-			s := served()(t)
-			s.serve("203.0.113.7")
-			s.records.text = state.Record{LoadBalancerID: "own", Service: s.svc.UID}.String()
-			return s
-		}, goal: kept, steps: []string{"floating IP: create on network public"}, spared: []string{"network"}},
-		"kept, with pods": {scene: func(t *testing.T) *scene {
-			s := served(fixture.Annotated(annotation.Members, annotation.MembersPods))(t).withPods()
-			s.store.Update(s.svc.UID, func(e *state.Entry) {
-				e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "own", Pods: true}}
-				e.Applied.Depth = 1
-			})
-			return s
-		}, goal: kept},
-		"kept, with members in the subnets of nodes": {scene: func(t *testing.T) *scene {
-			s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.SubnetID = "" }))
-			s.add("own", s.id())
-			s.listen("own", s.id())
-			s.serve("10.0.0.100")
-			return s
-		}, goal: kept},
+			applied := r.store.Get(r.svc.UID).Applied
+			r.add(balancer(applied.LoadBalancer.ID, func(lb *octavia.LoadBalancer) { lb.UpdatedAt.Time = applied.Contents.UpdatedAt }))
+			r.svc.Spec.Ports = append(r.svc.Spec.Ports, fixture.Port(v1.ProtocolTCP, 443))
+			r.applied = nil
+			r.events()
+			r.lock.Release()
+		}, goal: asked, steps: []string{"listener TCP/443: create"}, polled: "load-balancer-state"},
+		"kept":                       {rig: served(), prepare: func(r *rig) { r.nodes = r.nodes[:1] }, goal: kept, steps: []string{"node-2"}},
+		"kept, with another's named": {rig: served(names), prepare: balancer("theirs", ofAnother), goal: kept},
+		"kept, with a lost floating IP": {rig: served(), prepare: func(r *rig) {
+			at("203.0.113.7")(r.svc)
+			r.records.text = state.Record{LoadBalancerID: "own", Service: r.svc.UID}.String()
+		}, goal: kept, steps: []string{"floating IP: create on network public"}, spared: "network"},
+		"kept, with pods": {rig: served(pods, withPods, known(state.LoadBalancer{ID: "own", Pods: true}, 1)), goal: kept},
+		"kept, with members in the subnets of nodes": {rig: served(configured(func(c *config.LoadBalancer) { c.SubnetID = "" })), goal: kept},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := test.scene(t)
-			run := func(s *scene) (*v1.LoadBalancerStatus, error) {
-				goal, err := test.goal(s)
-				if err != nil {
-					return nil, err
+			run := func(r *rig) (status *v1.LoadBalancerStatus, before *state.Applied, err error) {
+				if test.prepare != nil {
+					r.prepare(func() { test.prepare(r) })
 				}
-				return s.round(goal)
+				before = r.store.Get(r.svc.UID).Applied
+				goal, err := test.goal(r)
+				if err != nil {
+					return nil, before, err
+				}
+				status, err = r.round(goal)
+				return status, before, err
 			}
-			if status, err := run(all); err != nil || status == nil || all.store.Get(all.svc.UID).Applied == nil {
+			all := newRig(t, test.rig...)
+			if status, _, err := run(all); err != nil || status == nil || all.store.Get(all.svc.UID).Applied == nil {
 				t.Errorf("status %v, error %v, %v", status, err, all.sent)
 			}
 			for _, step := range test.steps {
@@ -168,7 +111,7 @@ func TestRounds_EndWithEachFailedRequest(t *testing.T) {
 					t.Errorf("%q is not among the steps:\n%s", step, all.steps())
 				}
 			}
-			if test.asks != "" && !slices.Contains(all.sent, test.asks) {
+			if test.asks != "" && !all.has(test.asks) {
 				t.Errorf("%q is not among the requests %v", test.asks, all.sent)
 			}
 			emitted := all.events()
@@ -178,23 +121,20 @@ func TestRounds_EndWithEachFailedRequest(t *testing.T) {
 			if ready := strings.Contains(emitted, string(reason.Ready)); ready != (len(all.svc.Status.LoadBalancer.Ingress) == 0) {
 				t.Errorf("the first address is announced: %v", ready)
 			}
-			for at, request := range all.sent {
-				if slices.Contains(test.polled, request) {
+			for request, r := range failures(t, all.sent, test.rig...) {
+				word, _, _ := strings.Cut(request, " ")
+				if word == test.polled {
 					continue
 				}
-				s := test.scene(t)
-				s.failAt = at
-				before := s.store.Get(s.svc.UID).Applied
-				status, err := run(s)
-				if slices.Contains(test.spared, request) && err == nil {
+				status, before, err := run(r)
+				if word == test.spared && err == nil {
 					continue
 				}
-				what := fmt.Sprintf("request %d (%s) fails", at, request)
 				if status != nil || !errors.Is(err, errFailed) {
-					t.Errorf("%s: status %v, error %v", what, status, err)
+					t.Errorf("%s fails: status %v, error %v", request, status, err)
 				}
-				if s.store.Get(s.svc.UID).Applied != before {
-					t.Errorf("%s: the state counts as applied", what)
+				if r.store.Get(r.svc.UID).Applied != before {
+					t.Errorf("%s fails: the state counts as applied", request)
 				}
 			}
 		})

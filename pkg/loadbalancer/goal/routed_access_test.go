@@ -15,11 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// managed makes the controller manage security groups.
-func managed(r *rig) {
-	r.conf.LoadBalancer.ManageSecurityGroups, r.conf.LoadBalancer.SecurityGroupMode = true, "per-service"
-}
-
 func ranges(all ...string) func(*v1.Service) {
 	return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = all }
 }
@@ -38,7 +33,7 @@ func TestClientsSpec_OpensThePortsThatPacketsHave(t *testing.T) {
 			if svc.Spec.LoadBalancerSourceRanges = nil; name == "managed" {
 				svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
 			}
-			g := newRig(t, changes...).goal(t, svc)
+			g := newRig(t, changes...).of(svc).route()
 			round, _, err := planned(t, g)
 			if err != nil {
 				t.Fatalf("%s: %v", provider, err)
@@ -83,19 +78,13 @@ func TestClaim_RefusesAPortThatAnotherServiceHasWithOtherRanges(t *testing.T) {
 		"one that this process knows":   {by(driver.Router, own), nil, []func(*rig){managed, func(r *rig) { r.store.Claim("b", state.Access{Ports: []string{"TCP/80"}}, nil) }}, true},
 		"a refused one that keeps them": {by(driver.Router, own), []*v1.Service{by(driver.Router, called("b"), vip, other, fixture.Annotated(annotation.MaxMembers, "x"))}, []func(*rig){managed}, true},
 	} {
-		asked := 0
-		r := newRig(t, append(test.rig, func(r *rig) {
-			r.services = func(context.Context, string) ([]*v1.Service, error) {
-				asked++
-				return append([]*v1.Service{}, test.others...), nil
-			}
-		})...)
-		err := r.claims.claim(t.Context(), r.goal(t, test.svc).Inputs())
+		r := newRig(t, append(test.rig, func(r *rig) { r.others = test.others })...)
+		err := r.claims.claim(t.Context(), r.of(test.svc).route().Inputs())
 		if (err != nil) != test.refused || err != nil && !strings.Contains(err.Error(), "has port TCP/80 with other source ranges") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if managed := r.conf.LoadBalancer.ManageSecurityGroups; (r.store.Get(serviceUID).Access != nil) == test.refused || asked > 0 != managed {
-			t.Errorf("%s: claimed %+v, asked %d times", name, r.store.Get(serviceUID).Access, asked)
+		if managed := r.conf.LoadBalancer.ManageSecurityGroups; (r.store.Get(serviceUID).Access != nil) == test.refused || r.has("services") != managed {
+			t.Errorf("%s: claimed %+v, sent %q", name, r.store.Get(serviceUID).Access, r.sent)
 		}
 	}
 }
@@ -103,13 +92,12 @@ func TestClaim_RefusesAPortThatAnotherServiceHasWithOtherRanges(t *testing.T) {
 func TestClaim_NeedsTheServicesOfTheCluster(t *testing.T) {
 	t.Parallel()
 	unwatched := newRig(t, managed)
-	if err := unwatched.claims.claim(t.Context(), unwatched.goal(t, by(driver.Router)).Inputs()); err != nil {
+	unwatched.claims.services = nil
+	if err := unwatched.claims.claim(t.Context(), unwatched.of(by(driver.Router)).route().Inputs()); err != nil {
 		t.Errorf("without a watch: %v", err)
 	}
-	failed := newRig(t, managed, func(r *rig) {
-		r.services = func(context.Context, string) ([]*v1.Service, error) { return nil, errFailed }
-	})
-	g := failed.goal(t, by(driver.Router))
+	failed := newRig(t, managed, failingAt("services", errFailed))
+	g := failed.of(by(driver.Router)).route()
 	if err := failed.claims.claim(t.Context(), g.Inputs()); err == nil || !strings.Contains(err.Error(), "the same ports: failed") || failed.store.Get(serviceUID).Access != nil {
 		t.Errorf("unread: %v, claimed %+v", err, failed.store.Get(serviceUID).Access)
 	}
@@ -122,8 +110,9 @@ func TestClaim_NeedsTheServicesOfTheCluster(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	pending := newRig(t, managed, func(r *rig) { r.services = func(context.Context, string) ([]*v1.Service, error) { return nil, nil } })
-	if err := pending.claims.claim(ended, pending.goal(t, by(driver.Router)).Inputs()); err == nil {
+	pending := newRig(t, managed)
+	pending.claims.services = func(context.Context, string) ([]*v1.Service, error) { return nil, nil }
+	if err := pending.claims.claim(ended, pending.of(by(driver.Router)).route().Inputs()); err == nil {
 		t.Error("it does not wait for the Services")
 	}
 }

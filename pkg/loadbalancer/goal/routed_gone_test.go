@@ -19,14 +19,14 @@ var keepsFloatingIP = fixture.Annotated(annotation.KeepFloatingIP, "true")
 // untagged is the port of a creation that was interrupted.
 func untagged(port *neutron.VIPPort) { port.Tags = nil }
 
-const withoutVIP = "VIP 10.77.0.5: next hops [10.6.0.11] → []; VIP 10.77.0.5 (port port-10.77.0.5): delete"
+const withoutVIP = "VIP 10.77.0.5: next hops [10.0.0.1] → []; VIP 10.77.0.5 (port port-10.77.0.5): delete"
 
 func TestRoutedGone_DeletesAllThatTheServiceHasAndLeavesTheUsersFloatingIP(t *testing.T) {
 	t.Parallel()
-	vip, forwarded := vipAt("10.77.0.5"), forwardedAt("f", "203.0.113.9", "10.6.0.12")
+	vip, forwarded := vipAt("10.77.0.5"), forwardedAt("f", "203.0.113.9", "10.0.0.2")
 	byUser := floatingAt("fip", "203.0.113.7", "port-10.77.0.5", describedAs("the user's"))
 	legacy := floatingAt("legacy", "203.0.113.7", "", describedAs(rigIdentity().FloatingIPs().LegacyDescription()))
-	const unforwarded = "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.6.0.12:30080] → []; floating IP 203.0.113.9: delete"
+	const unforwarded = "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.2:30080] → []; floating IP 203.0.113.9: delete"
 	for name, test := range map[string]struct {
 		svc   *v1.Service
 		rig   []func(*rig)
@@ -44,7 +44,7 @@ func TestRoutedGone_DeletesAllThatTheServiceHasAndLeavesTheUsersFloatingIP(t *te
 		"a floating IP left over":  {by(driver.Router), []func(*rig){floatingAt("left", "203.0.113.7", "")}, "floating IP 203.0.113.7: delete", false},
 		"forwardings":              {by(driver.PortForwarding, at("203.0.113.9")), []func(*rig){forwarded}, unforwarded, true},
 		"both":                     {by(driver.Router, at("10.77.0.5", "203.0.113.9")), []func(*rig){vip, forwarded}, withoutVIP + "; " + unforwarded, true},
-		"two floating IPs":         {by(driver.PortForwarding, at("203.0.113.9")), []func(*rig){forwarded, forwardedAt("g", "203.0.113.10", "10.6.0.12")}, unforwarded + "; floating IP 203.0.113.10: forwarded ports [TCP/80 to 10.6.0.12:30080] → []; floating IP 203.0.113.10: delete", true},
+		"two floating IPs":         {by(driver.PortForwarding, at("203.0.113.9")), []func(*rig){forwarded, forwardedAt("g", "203.0.113.10", "10.0.0.2")}, unforwarded + "; floating IP 203.0.113.10: forwarded ports [TCP/80 to 10.0.0.2:30080] → []; floating IP 203.0.113.10: delete", true},
 		"one that was published":   {by(driver.Router, at("203.0.113.7")), []func(*rig){legacy}, "floating IP 203.0.113.7: delete", false},
 		"the same, and it asks it": {by(driver.Router, at("203.0.113.7"), loadBalancerIP("203.0.113.7")), []func(*rig){legacy}, "", false},
 	} {
@@ -70,7 +70,7 @@ func TestRoutedGone_HasFoundWhatItHasDeleted(t *testing.T) {
 		if _, err := g.Observe(t.Context(), new(async.Guard)); err != nil || !g.Found() {
 			t.Errorf("found: %v, error %v", g.Found(), err)
 		}
-		r.vips, r.floating = nil, nil
+		r.vips, r.floatingIPs = nil, nil
 	}
 }
 
@@ -88,7 +88,7 @@ func TestRoutedGone_RecordsTheFloatingIPThatStays(t *testing.T) {
 		"a user's":    {by(driver.Router, keepsFloatingIP), []func(*rig){vipAt("10.77.0.5"), floatingAt("fip", "203.0.113.7", "port-10.77.0.5", describedAs("the user's"))}, false, true},
 		"none":        {by(driver.Router, keepsFloatingIP), []func(*rig){vipAt("10.77.0.5")}, false, true},
 		"nothing":     {by(driver.Router, keepsFloatingIP), nil, false, false},
-		"forwardings": {by(driver.PortForwarding, keepsFloatingIP), []func(*rig){forwardedAt("fip", "203.0.113.9", "10.6.0.12")}, true, true},
+		"forwardings": {by(driver.PortForwarding, keepsFloatingIP), []func(*rig){forwardedAt("fip", "203.0.113.9", "10.0.0.2")}, true, true},
 	} {
 		r := newRig(t, test.rig...)
 		g := r.NewRoutedGone(Subject{Service: test.svc})
@@ -103,7 +103,7 @@ func TestRoutedGone_RecordsTheFloatingIPThatStays(t *testing.T) {
 		if ids := r.store.Retained.IDs(g.Inputs().Owner.Key()); (len(ids) == 1 && ids[0] == "fip") != test.stays || len(ids) > 1 {
 			t.Errorf("%s: retained %q", name, ids)
 		}
-		if got := r.emitted(); (got != "") != test.emits {
+		if got := r.events(); (got != "") != test.emits {
 			t.Errorf("%s: events %s", name, got)
 		}
 	}
@@ -128,8 +128,8 @@ func TestRoutedGone_RemovesSecurityGroupsThatAreItsOwn(t *testing.T) {
 	} {
 		r := newRig(t, knowing(state.Entry{Made: test.made}))
 		status, err := r.NewRoutedGone(Subject{Service: test.svc}).Commit(t.Context(), Round{Wrote: test.wrote}, plan.Plan{}, nil)
-		if status != nil || err != nil || r.requests.has("groups-remove") != test.removes || r.store.Get(serviceUID).Made.VIP == test.forget {
-			t.Errorf("%s: status %v, error %v, sent %q, known %+v", name, status, err, r.requests.sent, r.store.Get(serviceUID).Made)
+		if status != nil || err != nil || r.has("groups-remove") != test.removes || r.store.Get(serviceUID).Made.VIP == test.forget {
+			t.Errorf("%s: status %v, error %v, sent %q, known %+v", name, status, err, r.sent, r.store.Get(serviceUID).Made)
 		}
 	}
 	r := newRig(t, knowing(state.Entry{Made: made}), failingAt("groups-remove", errFailed))
@@ -183,7 +183,7 @@ func TestRoutedGone_SeesACreationThatHasAppeared(t *testing.T) {
 		"a floating IP, of forwardings":   {by(driver.PortForwarding), []func(*rig){floatingAt("fip", "203.0.113.7", "")}, true},
 		"nothing, of forwardings":         {by(driver.PortForwarding), nil, false},
 		"a kept one, of forwardings":      {by(driver.PortForwarding, keepsFloatingIP), []func(*rig){floatingAt("fip", "203.0.113.7", "")}, false},
-		"a forwarded port":                {by(driver.PortForwarding), []func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.12")}, true},
+		"a forwarded port":                {by(driver.PortForwarding), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.2")}, true},
 		"the port of a VIP, with neither": {by(driver.PortForwarding), []func(*rig){vipAt("10.77.0.5")}, true},
 	} {
 		appeared, err := newRig(t, test.rig...).NewRoutedGone(Subject{Service: test.svc}).RoutedAppeared(t.Context())
@@ -201,7 +201,7 @@ func TestRoutedGone_ReturnsTheErrorOfEachRead(t *testing.T) {
 	}{
 		"router":          {by(driver.Router, routedAddresses), []func(*rig){withFloating}},
 		"nothing":         {by(driver.Router), nil},
-		"port-forwarding": {by(driver.PortForwarding, at("203.0.113.9")), []func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.12")}},
+		"port-forwarding": {by(driver.PortForwarding, at("203.0.113.9")), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.2")}},
 	} {
 		gone := func(r *rig) *RoutedGone { return r.NewRoutedGone(Subject{Service: test.svc}) }
 		assertErrors(t, name+", observe", func(r *rig) error {

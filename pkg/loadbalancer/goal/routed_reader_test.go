@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -22,11 +21,6 @@ func namesOf(lbs ...model.LoadBalancer) string {
 		ids = append(ids, lb.ID)
 	}
 	return strings.Join(ids, " ")
-}
-
-// describedAs gives a floating IP another description.
-func describedAs(text string) func(*floatingips.FloatingIP) {
-	return func(fip *floatingips.FloatingIP) { fip.Description = text }
 }
 
 // inputsAt returns the inputs of a round of the Service of fixtures.
@@ -67,16 +61,16 @@ func TestRoutedReader_ChoosesThePublishedVIP(t *testing.T) {
 // Service without the provider is asked for them only if the first floating IPs of the process show any.
 func TestForwardedIPs_AreOfTheServiceByAnySign(t *testing.T) {
 	t.Parallel()
-	own := forwardedAt("own", "203.0.113.7", "10.6.0.11")
+	own := forwardedAt("own", "203.0.113.7", "10.0.0.1")
 	undescribed := func(r *rig) {
 		own(r)
-		r.forwarded[0].Description, r.floating[0].Description = "", ""
+		r.forwarded[0].Description, r.floatingIPs[0].Description = "", ""
 	}
-	unforwarded := func(r *rig) { r.floating[0].RouterID = "" }
+	unforwarded := func(r *rig) { r.floatingIPs[0].RouterID = "" }
 	others := func(r *rig) {
-		forwardedAt("others", "203.0.113.9", "10.6.0.12")(r)
+		forwardedAt("others", "203.0.113.9", "10.0.0.2")(r)
 		last := len(r.forwarded) - 1
-		r.forwarded[last].Description, r.floating[last].Description, r.forwarded[last].Forwardings[0].InternalPort = "another's", "another's", 30443
+		r.forwarded[last].Description, r.floatingIPs[last].Description, r.forwarded[last].Forwardings[0].InternalPort = "another's", "another's", 30443
 	}
 	begun := knowing(state.Entry{Made: state.Made{Forwards: true, Touched: true}})
 	ports := func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31000 }
@@ -87,17 +81,17 @@ func TestForwardedIPs_AreOfTheServiceByAnySign(t *testing.T) {
 		want string
 		sent string // the first words of the requests
 	}{
-		"described":                        {by("", at("203.0.113.8"), ports), false, []func(*rig){own, others}, "own", "fips forwarded"},
-		"published":                        {by("", at("203.0.113.7"), ports), false, []func(*rig){undescribed, others}, "own", "fips forwarded"},
-		"to its NodePorts":                 {by(driver.PortForwarding, at("203.0.113.8")), true, []func(*rig){undescribed, others}, "own", "forwarded"},
-		"to its NodePorts, not published":  {by(driver.PortForwarding), true, []func(*rig){undescribed}, "own", "forwarded"},
-		"to other NodePorts":               {by(driver.PortForwarding, at("203.0.113.8"), ports), true, []func(*rig){undescribed}, "", "forwarded"},
-		"no floating IP forwards":          {by("", at("203.0.113.7")), false, []func(*rig){own, unforwarded}, "", "fips"},
-		"only others forward":              {by("", at("203.0.113.7")), false, []func(*rig){others}, "", "fips"},
+		"described":                        {by("", at("203.0.113.8"), ports), false, []func(*rig){own, others}, "own", "floating-ips forwarded-ips"},
+		"published":                        {by("", at("203.0.113.7"), ports), false, []func(*rig){undescribed, others}, "own", "floating-ips forwarded-ips"},
+		"to its NodePorts":                 {by(driver.PortForwarding, at("203.0.113.8")), true, []func(*rig){undescribed, others}, "own", "forwarded-ips"},
+		"to its NodePorts, not published":  {by(driver.PortForwarding), true, []func(*rig){undescribed}, "own", "forwarded-ips"},
+		"to other NodePorts":               {by(driver.PortForwarding, at("203.0.113.8"), ports), true, []func(*rig){undescribed}, "", "forwarded-ips"},
+		"no floating IP forwards":          {by("", at("203.0.113.7")), false, []func(*rig){own, unforwarded}, "", "floating-ips"},
+		"only others forward":              {by("", at("203.0.113.7")), false, []func(*rig){others}, "", "floating-ips"},
 		"never served":                     {by(""), false, []func(*rig){own}, "", ""},
-		"never served, begun":              {by(""), false, []func(*rig){own, begun}, "own", "forwarded"},
-		"both of it":                       {by(driver.PortForwarding), true, []func(*rig){own, forwardedAt("more", "203.0.113.10", "10.6.0.12")}, "own more", "forwarded"},
-		"with the UID in a record of ours": {by("", at("198.51.100.1"), ports), false, []func(*rig){own, func(r *rig) { r.record = state.Record{LoadBalancerID: "lb", Service: serviceUID}.String() }}, "own", "lbs fips forwarded"},
+		"never served, begun":              {by(""), false, []func(*rig){own, begun}, "own", "forwarded-ips"},
+		"both of it":                       {by(driver.PortForwarding), true, []func(*rig){own, forwardedAt("more", "203.0.113.10", "10.0.0.2")}, "own more", "forwarded-ips"},
+		"with the UID in a record of ours": {by("", at("198.51.100.1"), ports), false, []func(*rig){own, func(r *rig) { r.records.text = state.Record{LoadBalancerID: "lb", Service: serviceUID}.String() }}, "own", "load-balancers floating-ips forwarded-ips"},
 	} {
 		r := newRig(t, test.rig...)
 		all, err := r.routedReader.forwardedIPs(t.Context(), rigIdentity(), PublishedOf(test.svc), test.asks)
@@ -105,7 +99,7 @@ func TestForwardedIPs_AreOfTheServiceByAnySign(t *testing.T) {
 		for _, fip := range all {
 			ids = append(ids, fip.ID)
 		}
-		for _, request := range r.requests.sent {
+		for _, request := range r.sent {
 			sent = append(sent, strings.Fields(request)[0])
 		}
 		slices.Sort(sent)
@@ -121,14 +115,14 @@ func TestForwardedIPs_AreOfTheServiceByAnySign(t *testing.T) {
 func TestForwardedIPs_ReadsTheListAgainAfterAChange(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]state.Entry{"unseen": {}, "changed": touched()} {
-		r := newRig(t, forwardedAt("own", "203.0.113.7", "10.6.0.11"), knowing(entry))
+		r := newRig(t, forwardedAt("own", "203.0.113.7", "10.0.0.1"), knowing(entry))
 		if _, err := r.Cloud.Forwardings.First(t.Context(), maxSnapshotAge); err != nil {
 			t.Fatal(err)
 		}
-		r.requests.sent = nil
+		r.sent = nil
 		all, err := r.routedReader.forwardedIPs(t.Context(), rigIdentity(), Published{}, true)
-		if len(all) != 1 || err != nil || r.requests.has("forwarded") != (name == "changed") {
-			t.Errorf("%s: %+v with %q, error %v", name, all, r.requests.sent, err)
+		if len(all) != 1 || err != nil || r.has("forwarded-ips") != (name == "changed") {
+			t.Errorf("%s: %+v with %q, error %v", name, all, r.sent, err)
 		}
 	}
 }
@@ -136,7 +130,7 @@ func TestForwardedIPs_ReadsTheListAgainAfterAChange(t *testing.T) {
 // Without Octavia, Neutron alone has the floating IPs.
 func TestFirstFloatingIPs_AreThoseOfTheSnapshotIfARecordNeedsOne(t *testing.T) {
 	t.Parallel()
-	recorded := func(r *rig) { r.record = state.Record{LoadBalancerID: "lb", Service: serviceUID}.String() }
+	recorded := func(r *rig) { r.records.text = state.Record{LoadBalancerID: "lb", Service: serviceUID}.String() }
 	for name, test := range map[string]struct {
 		rig  []func(*rig)
 		took bool
@@ -144,13 +138,13 @@ func TestFirstFloatingIPs_AreThoseOfTheSnapshotIfARecordNeedsOne(t *testing.T) {
 	}{
 		"no record":                  {nil, false, nil},
 		"a record":                   {[]func(*rig){recorded}, true, nil},
-		"a record, without Octavia":  {[]func(*rig){recorded, failingAt("lbs", auth.ErrNoEndpoint{Service: "load-balancer"})}, true, nil},
-		"a record, Octavia has gone": {[]func(*rig){recorded, failingAt("lbs", errFailed)}, true, errFailed},
+		"a record, without Octavia":  {[]func(*rig){recorded, failingAt("load-balancers", auth.ErrNoEndpoint{Service: "load-balancer"})}, true, nil},
+		"a record, Octavia has gone": {[]func(*rig){recorded, failingAt("load-balancers", errFailed)}, true, errFailed},
 	} {
 		r := newRig(t, append(test.rig, floatingAt("fip", "203.0.113.7", ""))...)
 		all, err := r.routedReader.firstFloatingIPs(t.Context(), serviceUID)
-		if err != test.err || err == nil && len(all.WithWords("service-uid")) != 1 || r.requests.has("lbs") != test.took {
-			t.Errorf("%s: %+v, error %v, sent %q", name, all, err, r.requests.sent)
+		if err != test.err || err == nil && len(all.WithWords("service-uid")) != 1 || r.has("load-balancers") != test.took {
+			t.Errorf("%s: %+v, error %v, sent %q", name, all, err, r.sent)
 		}
 	}
 }
@@ -159,20 +153,20 @@ func TestFirstFloatingIPs_AreThoseOfTheSnapshotIfARecordNeedsOne(t *testing.T) {
 func TestForwarded_IsALoadBalancerForEachFloatingIPOfTheService(t *testing.T) {
 	t.Parallel()
 	unproven := func(r *rig) {
-		forwardedAt("unproven", "203.0.113.8", "10.6.0.11")(r)
+		forwardedAt("unproven", "203.0.113.8", "10.0.0.1")(r)
 		r.forwardings["unproven"][0].Description = "another's"
 	}
 	undescribed := func(r *rig) {
-		forwardedAt("given", "203.0.113.9", "10.6.0.12")(r)
+		forwardedAt("given", "203.0.113.9", "10.0.0.2")(r)
 		r.forwarded[len(r.forwarded)-1].Description = ""
 	}
-	r := newRig(t, unproven, forwardedAt("own", "203.0.113.7", "10.6.0.11"), undescribed)
+	r := newRig(t, unproven, forwardedAt("own", "203.0.113.7", "10.0.0.1"), undescribed)
 	all, err := r.routedReader.forwardedOf(t.Context(), by(driver.PortForwarding))
 	if err != nil || namesOf(all...) != "own given" {
 		t.Fatalf("%q, error %v", namesOf(all...), err)
 	}
 	own, given := all[0], all[1]
-	if own.Provider != driver.PortForwarding || len(own.Forwardings) != 1 || own.Forwardings[0].Address != "10.6.0.11" || own.FloatingIP.Address != "203.0.113.7" || own.FloatingIP.NetworkID != "public" {
+	if own.Provider != driver.PortForwarding || len(own.Forwardings) != 1 || own.Forwardings[0].Address != "10.0.0.1" || own.FloatingIP.Address != "203.0.113.7" || own.FloatingIP.NetworkID != "public" {
 		t.Errorf("%+v with %+v", own, own.FloatingIP)
 	}
 	if !own.FloatingIP.Owned || !own.FloatingIP.Forwards || given.FloatingIP.Owned || !given.FloatingIP.Forwards {
@@ -182,7 +176,7 @@ func TestForwarded_IsALoadBalancerForEachFloatingIPOfTheService(t *testing.T) {
 
 func TestRoutedReader_ReturnsTheErrorOfEachRead(t *testing.T) {
 	t.Parallel()
-	vips, forwarded := []func(*rig){vipAt("10.77.0.5"), vipAt("10.77.0.6")}, forwardedAt("own", "203.0.113.7", "10.6.0.11")
+	vips, forwarded := []func(*rig){vipAt("10.77.0.5"), vipAt("10.77.0.6")}, forwardedAt("own", "203.0.113.7", "10.0.0.1")
 	assertErrors(t, "find", func(r *rig) error {
 		have, err := r.routedReader.find(t.Context(), inputsAt())
 		if err != nil && have.LoadBalancer != nil {
@@ -202,7 +196,7 @@ func TestRoutedReader_ReturnsTheErrorOfEachRead(t *testing.T) {
 					t.Errorf("%s: some of the floating IPs: %+v", name, all)
 				}
 				return err
-			}, forwarded, func(r *rig) { r.record = text })
+			}, forwarded, func(r *rig) { r.records.text = text })
 		}
 	}
 }

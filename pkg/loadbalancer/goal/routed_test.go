@@ -19,39 +19,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// goal returns the goal of a Service with provider router or port-forwarding.
-func (r *rig) goal(t *testing.T, svc *v1.Service) Goal {
-	t.Helper()
-	g, err := r.NewRouted(t.Context(), subjectOf(svc), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-// kept is goal for a refused Service.
-func (r *rig) kept(t *testing.T, svc *v1.Service, provider string) Goal {
-	t.Helper()
-	g, err := r.NewRoutedKept(t.Context(), subjectOf(svc), provider, Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-// planned observes and compares, as a round does.
-func planned(t *testing.T, g Goal) (r Round, todo plan.Plan, err error) {
-	t.Helper()
-	if r.Have, err = g.Observe(t.Context(), new(async.Guard)); err != nil {
-		return r, plan.Plan{}, err
-	}
-	if r.Want, err = g.Desire(t.Context(), r); err != nil {
-		return r, plan.Plan{}, err
-	}
-	todo, err = g.Plan(t.Context(), r)
-	return r, todo, err
-}
-
 // inLine returns the steps of a plan in one line.
 func inLine(p plan.Plan) string { return strings.ReplaceAll(strings.TrimSpace(p.String()), "\n", "; ") }
 
@@ -67,10 +34,6 @@ var (
 	internalOne     = fixture.Annotated(annotation.Internal, "true")
 )
 
-func loadBalancerIP(address string) func(*v1.Service) {
-	return func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address }
-}
-
 func TestRouted_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 	t.Parallel()
 	others := func(lb *octavia.LoadBalancer) { lb.Listeners = []octavia.Listener{{ID: "listener"}} }
@@ -82,33 +45,33 @@ func TestRouted_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 		rig  []func(*rig)
 		want string // the steps, or words of the refusal after "!"
 	}{
-		"nothing there":     {by(driver.Router), nil, "VIP: create in subnet vips; VIP made last: next hops [] → [10.6.0.11]; floating IP: create on network public"},
+		"nothing there":     {by(driver.Router), nil, "VIP: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]; floating IP: create on network public"},
 		"as desired":        {by(driver.Router, routedAddresses), []func(*rig){withFloating}, ""},
-		"a port was barred": {by(driver.Router, routedAddresses), []func(*rig){withFloating, func(r *rig) { r.barred = true }}, "VIP 10.77.0.5: next hops [10.6.0.11] → [10.6.0.11], address pairs on the ports of [10.6.0.11]"},
-		"its route is gone": {by(driver.Router, routedAddresses), []func(*rig){withFloating, func(r *rig) { r.routes = nil }}, "VIP 10.77.0.5: next hops [] → [10.6.0.11]"},
-		"its node has left": {by(driver.Router, routedAddresses), []func(*rig){withFloating, func(r *rig) { r.routes[0].NextHop = "10.6.0.99" }}, "VIP 10.77.0.5: next hops [10.6.0.99] → [10.6.0.11], address pairs on the ports of [10.6.0.99]"},
+		"a port was barred": {by(driver.Router, routedAddresses), []func(*rig){withFloating, func(r *rig) { r.barred = true }}, "VIP 10.77.0.5: next hops [10.0.0.1] → [10.0.0.1], address pairs on the ports of [10.0.0.1]"},
+		"its route is gone": {by(driver.Router, routedAddresses), []func(*rig){withFloating, func(r *rig) { r.routes = nil }}, "VIP 10.77.0.5: next hops [] → [10.0.0.1]"},
+		"its node has left": {by(driver.Router, routedAddresses), []func(*rig){withFloating, func(r *rig) { r.routes[0].NextHop = "10.0.0.99" }}, "VIP 10.77.0.5: next hops [10.0.0.99] → [10.0.0.1], address pairs on the ports of [10.0.0.99]"},
 		"becomes internal":  {by(driver.Router, routedAddresses, internalOne), []func(*rig){withFloating}, "floating IP 203.0.113.7: delete"},
-		"a deleted port":    {by(driver.Router, at("10.77.0.5"), internalOne), nil, "VIP 10.77.0.5: create in subnet vips; VIP made last: next hops [] → [10.6.0.11]"},
-		"two VIPs":          {by(driver.Router, routedAddresses), []func(*rig){withFloating, vipAt("10.77.0.6")}, "VIP 10.77.0.6: next hops [10.6.0.11] → []; VIP 10.77.0.6 (port port-10.77.0.6): delete"},
-		"forwardings":       {by(driver.Router, at("203.0.113.9")), []func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.12")}, "!load balancer of provider port-forwarding"},
-		"forwardings, permitted": {by(driver.Router, at("203.0.113.9"), replaceable), []func(*rig){forwardedAt("f", "203.0.113.9", "10.6.0.12")},
-			"VIP: create in subnet vips; VIP made last: next hops [] → [10.6.0.11]; floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.6.0.12:30080] → []; floating IP 203.0.113.9: associate"},
-		"served elsewhere":            {by(driver.Router, at("10.5.0.9")), nil, "!load balancer of another provider"},
-		"served elsewhere, permitted": {by(driver.Router, at("10.5.0.9"), replaceable, internalOne), []func(*rig){balancer("lb")}, "VIP: create in subnet vips; VIP made last: next hops [] → [10.6.0.11]; load balancer kube_service_rig_default_web (lb): delete: the Service has a VIP of provider router"},
-		"others use it":               {by(driver.Router, at("10.5.0.9"), replaceable, internalOne), []func(*rig){balancer("lb", others), foreign}, "!load balancer that others use, or several"},
+		"a deleted port":    {by(driver.Router, at("10.77.0.5"), internalOne), nil, "VIP 10.77.0.5: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]"},
+		"two VIPs":          {by(driver.Router, routedAddresses), []func(*rig){withFloating, vipAt("10.77.0.6")}, "VIP 10.77.0.6: next hops [10.0.0.1] → []; VIP 10.77.0.6 (port port-10.77.0.6): delete"},
+		"forwardings":       {by(driver.Router, at("203.0.113.9")), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.2")}, "!load balancer of provider port-forwarding"},
+		"forwardings, permitted": {by(driver.Router, at("203.0.113.9"), replaceable), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.2")},
+			"VIP: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]; floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.2:30080] → []; floating IP 203.0.113.9: associate"},
+		"served elsewhere":            {by(driver.Router, at("10.0.0.100")), nil, "!load balancer of another provider"},
+		"served elsewhere, permitted": {by(driver.Router, at("10.0.0.100"), replaceable, internalOne), []func(*rig){balancer("lb")}, "VIP: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]; load balancer kube_service_rig_default_web (lb): delete: the Service has a VIP of provider router"},
+		"others use it":               {by(driver.Router, at("10.0.0.100"), replaceable, internalOne), []func(*rig){balancer("lb", others), foreign}, "!load balancer that others use, or several"},
 		"a VIP in a network of before": {by(driver.Router, at("10.78.0.5"), internalOne), []func(*rig){vipAt("10.78.0.5", func(port *neutron.VIPPort) {
 			port.FixedIPs[0].SubnetID, port.NetworkID = "old-vips", "old-net"
 		})}, ""},
 		"another address is requested":   {by(driver.Router, at("10.77.0.5"), internalOne, loadBalancerIP("10.77.0.9")), []func(*rig){vipAt("10.77.0.5")}, "!the VIP 10.77.0.5 cannot become 10.77.0.9"},
 		"the address is requested":       {by(driver.Router, at("10.77.0.5"), internalOne, loadBalancerIP("10.77.0.5")), []func(*rig){vipAt("10.77.0.5")}, ""},
-		"a new address is requested":     {by(driver.Router, internalOne, loadBalancerIP("10.77.0.9")), nil, "VIP 10.77.0.9: create in subnet vips; VIP 10.77.0.9: next hops [] → [10.6.0.11]"},
-		"a floating address":             {by(driver.Router, loadBalancerIP("203.0.113.7")), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""))}, "VIP: create in subnet vips; VIP made last: next hops [] → [10.6.0.11]; floating IP 203.0.113.7: associate"},
+		"a new address is requested":     {by(driver.Router, internalOne, loadBalancerIP("10.77.0.9")), nil, "VIP 10.77.0.9: create in subnet vips; VIP 10.77.0.9: next hops [] → [10.0.0.1]"},
+		"a floating address":             {by(driver.Router, loadBalancerIP("203.0.113.7")), []func(*rig){floatingAt("given", "203.0.113.7", "", describedAs(""))}, "VIP: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]; floating IP 203.0.113.7: associate"},
 		"a floating IP left over":        {by(driver.Router, routedAddresses, internalOne), []func(*rig){vipAt("10.77.0.5"), floatingAt("left", "203.0.113.7", "")}, "floating IP 203.0.113.7: delete"},
 		"no node behind the router":      {by(driver.Router, fixture.Annotated(annotation.NodeSelector, "kubernetes.io/hostname=node-unfit")), nil, "!no next hop: the router of the VIPs, r1"},
 		"a setting that it cannot serve": {by(driver.Router, fixture.Local), nil, "!externalTrafficPolicy Local needs health monitors"},
 	} {
 		r := newRig(t, test.rig...)
-		subject := subjectOf(test.svc)
+		subject := r.of(test.svc).subject()
 		subject.Nodes = append(subject.Nodes, fixture.Node("node-unfit", "10.9.0.5"))
 		g, err := r.NewRouted(t.Context(), subject, false)
 		if err != nil {
@@ -124,8 +87,8 @@ func TestRouted_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 		case !refused && (err != nil || inLine(todo) != test.want):
 			t.Errorf("%s:\n%s\nwant\n%s\nerror %v", name, inLine(todo), test.want, err)
 		}
-		if lb := round.Have.LoadBalancer; err == nil && lb != nil && (round.Want.LoadBalancer.VIP.Address != lb.VIP.Address || r.requests.has("routed") != (len(lb.NextHops) > 0)) {
-			t.Errorf("%s: wants %+v of %+v, sent %q", name, round.Want.LoadBalancer, lb, r.requests.sent)
+		if lb := round.Have.LoadBalancer; err == nil && lb != nil && (round.Want.LoadBalancer.VIP.Address != lb.VIP.Address || r.has("next-hops") != (len(lb.NextHops) > 0)) {
+			t.Errorf("%s: wants %+v of %+v, sent %q", name, round.Want.LoadBalancer, lb, r.sent)
 		}
 	}
 }
@@ -139,20 +102,20 @@ func TestRouted_KeepsTheVIPOfARefusedService(t *testing.T) {
 		want string
 	}{
 		"as it is":          {[]func(*rig){withFloating}, ""},
-		"its node has left": {[]func(*rig){withFloating, func(r *rig) { r.routes[0].NextHop = "10.6.0.99" }}, "VIP 10.77.0.5: next hops [10.6.0.99] → [10.6.0.11], address pairs on the ports of [10.6.0.99]"},
-		"beside Octavia":    {[]func(*rig){withFloating, balancer("lb"), forwardedAt("f", "203.0.113.9", "10.6.0.12")}, ""},
+		"its node has left": {[]func(*rig){withFloating, func(r *rig) { r.routes[0].NextHop = "10.0.0.99" }}, "VIP 10.77.0.5: next hops [10.0.0.99] → [10.0.0.1], address pairs on the ports of [10.0.0.99]"},
+		"beside Octavia":    {[]func(*rig){withFloating, balancer("lb"), forwardedAt("f", "203.0.113.9", "10.0.0.2")}, ""},
 	} {
 		r := newRig(t, test.rig...)
-		g := r.kept(t, refused, driver.Router)
+		g := r.of(refused).keepRouted(driver.Router)
 		round, todo, err := planned(t, g)
 		if err != nil || inLine(todo) != test.want || round.Want.LoadBalancer.FloatingIP == nil {
 			t.Errorf("%s: %s, error %v; wants %+v", name, inLine(todo), err, round.Want)
 		}
-		if r.requests.has("lbs") || r.requests.has("forwarded") || g.Prepare(t.Context(), round, todo) != nil {
-			t.Errorf("%s: sent %q", name, r.requests.sent)
+		if r.has("load-balancers") || r.has("forwarded-ips") || g.Prepare(t.Context(), round, todo) != nil {
+			t.Errorf("%s: sent %q", name, r.sent)
 		}
 	}
-	if _, err := newRig(t).kept(t, refused, driver.Router).Observe(t.Context(), new(async.Guard)); !errors.Is(err, refusal.ErrNothingKept) {
+	if _, err := newRig(t).of(refused).keepRouted(driver.Router).Observe(t.Context(), new(async.Guard)); !errors.Is(err, refusal.ErrNothingKept) {
 		t.Errorf("without a VIP: %v", err)
 	}
 }
@@ -161,7 +124,7 @@ func TestRouted_ReturnsTheErrorOfEachRead(t *testing.T) {
 	t.Parallel()
 	round := func(svc *v1.Service) func(*rig) error {
 		return func(r *rig) error {
-			g, err := r.NewRouted(t.Context(), subjectOf(svc), false)
+			g, err := r.NewRouted(t.Context(), r.of(svc).subject(), false)
 			if err != nil {
 				return err
 			}
@@ -171,10 +134,10 @@ func TestRouted_ReturnsTheErrorOfEachRead(t *testing.T) {
 	}
 	assertErrors(t, "a new Service", round(by(driver.Router)), balancer("lb"), knowing(state.Entry{Made: state.Made{LoadBalancerID: "lb", Touched: true}}))
 	assertErrors(t, "a served one", round(by(driver.Router, routedAddresses)), withFloating)
-	assertErrors(t, "from Octavia", round(by(driver.Router, at("10.5.0.9"), replaceable)), balancer("lb"))
-	assertErrors(t, "from forwardings", round(by(driver.Router, at("203.0.113.9"), replaceable)), forwardedAt("f", "203.0.113.9", "10.6.0.12"))
+	assertErrors(t, "from Octavia", round(by(driver.Router, at("10.0.0.100"), replaceable)), balancer("lb"))
+	assertErrors(t, "from forwardings", round(by(driver.Router, at("203.0.113.9"), replaceable)), forwardedAt("f", "203.0.113.9", "10.0.0.2"))
 	assertErrors(t, "a refused one", func(r *rig) error {
-		g, err := r.NewRoutedKept(t.Context(), subjectOf(by(driver.Router, routedAddresses)), driver.Router, Limits{})
+		g, err := r.NewRoutedKept(t.Context(), r.of(by(driver.Router, routedAddresses)).subject(), driver.Router, Limits{})
 		if err != nil {
 			return err
 		}
@@ -183,7 +146,7 @@ func TestRouted_ReturnsTheErrorOfEachRead(t *testing.T) {
 	}, withFloating)
 	assertErrors(t, "the first lists", func(r *rig) error {
 		var g Goal
-		r.prepare(func() { g = r.goal(t, by(driver.Router, routedAddresses)) })
+		r.prepare(func() { g = r.of(by(driver.Router, routedAddresses)).route() })
 		known, err := g.Recall(t.Context(), nil)
 		if err != nil && known.Have.Observed != nil {
 			t.Errorf("an observation beside the error: %+v", known)
@@ -215,7 +178,7 @@ func TestRouted_RecallsTheFirstListsOfAServedVIP(t *testing.T) {
 		"begun in Octavia":          {served, []func(*rig){withFloating, knowing(state.Entry{Made: state.Made{LoadBalancerID: "lb"}})}, ""},
 	} {
 		r := newRig(t, test.rig...)
-		known, err := r.goal(t, test.svc).Recall(t.Context(), nil)
+		known, err := r.of(test.svc).route().Recall(t.Context(), nil)
 		got := ""
 		if known.Have.Observed != nil {
 			lb := known.Have.LoadBalancer
@@ -241,7 +204,7 @@ func TestRouted_RefusesAPlanThatTheRouterHasNoRoomFor(t *testing.T) {
 	routesOf := func(n int) func(*rig) {
 		return func(r *rig) {
 			for range n {
-				r.routes = append(r.routes, neutron.ExtraRoute{Destination: "10.99.0.0/24", NextHop: "10.6.0.99"})
+				r.routes = append(r.routes, neutron.ExtraRoute{Destination: "10.99.0.0/24", NextHop: "10.0.0.99"})
 			}
 		}
 	}
@@ -259,7 +222,7 @@ func TestRouted_RefusesAPlanThatTheRouterHasNoRoomFor(t *testing.T) {
 		"no limit":                 {by(driver.Router), []func(*rig){routesOf(9), unlimited}, ""},
 		"a VIP that exists":        {by(driver.Router, routedAddresses), []func(*rig){withFloating, routesOf(9)}, ""},
 	} {
-		g := newRig(t, test.rig...).goal(t, test.svc)
+		g := newRig(t, test.rig...).of(test.svc).route()
 		round, todo, err := planned(t, g)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -273,7 +236,7 @@ func TestRouted_RefusesAPlanThatTheRouterHasNoRoomFor(t *testing.T) {
 		var round Round
 		var todo plan.Plan
 		r.prepare(func() {
-			g = r.goal(t, by(driver.Router))
+			g = r.of(by(driver.Router)).route()
 			round, todo, _ = planned(t, g)
 		})
 		return g.Prepare(t.Context(), round, todo)
@@ -284,7 +247,7 @@ func TestRouted_RefusesAPlanThatTheRouterHasNoRoomFor(t *testing.T) {
 func TestNextHops_AreNotAddedWithoutEndpoints(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(r *rig) { r.conf.LoadBalancer.RouterNextHops = 2 })
-	g := r.goal(t, by(driver.Router)).(*Routed)
+	g := r.of(by(driver.Router)).route().(*Routed)
 	want, err := g.desired(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -294,12 +257,12 @@ func TestNextHops_AreNotAddedWithoutEndpoints(t *testing.T) {
 		present []string
 		hops    string
 	}{
-		"ready, none present":     {false, nil, "10.6.0.11 10.6.0.12"},
-		"ready, one present":      {false, []string{"10.6.0.12"}, "10.6.0.11 10.6.0.12"},
-		"not ready, none present": {true, nil, "10.6.0.11 10.6.0.12"},
-		"not ready, one present":  {true, []string{"10.6.0.12"}, "10.6.0.12"},
-		"not ready, both present": {true, []string{"10.6.0.11", "10.6.0.12"}, "10.6.0.11 10.6.0.12"},
-		"not ready, many present": {true, []string{"10.6.0.11", "10.6.0.12", "10.6.0.13"}, "10.6.0.11 10.6.0.12"},
+		"ready, none present":     {false, nil, "10.0.0.1 10.0.0.2"},
+		"ready, one present":      {false, []string{"10.0.0.2"}, "10.0.0.1 10.0.0.2"},
+		"not ready, none present": {true, nil, "10.0.0.1 10.0.0.2"},
+		"not ready, one present":  {true, []string{"10.0.0.2"}, "10.0.0.2"},
+		"not ready, both present": {true, []string{"10.0.0.1", "10.0.0.2"}, "10.0.0.1 10.0.0.2"},
+		"not ready, many present": {true, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, "10.0.0.1 10.0.0.2"},
 	} {
 		for i := range want.Followed.Ports {
 			want.Followed.Ports[i].Held = test.held
@@ -320,7 +283,7 @@ func TestRouted_AnnouncesUnfitNodesAndSettingsWithoutEffect(t *testing.T) {
 	timeout := fixture.Annotated(annotation.ClientData, "1000")
 	for _, quiet := range []bool{false, true} {
 		r := newRig(t)
-		subject := subjectOf(by(driver.Router, timeout))
+		subject := r.of(by(driver.Router, timeout)).subject()
 		subject.Nodes = append(subject.Nodes, fixture.Node("node-unfit", "10.9.0.5"))
 		g, err := r.NewRouted(t.Context(), subject, quiet)
 		if err != nil {
@@ -331,10 +294,10 @@ func TestRouted_AnnouncesUnfitNodesAndSettingsWithoutEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 		round.Groups.Task = r.task
-		r.emitted()
+		r.events()
 		g.Announce(round, todo, plan.Plan{})
-		got := r.emitted()
-		if strings.Contains(got, "timeout-client-data") == quiet || !strings.Contains(got, "no next hop: the router of the VIPs, r1") || !strings.Contains(got, ": node-unfit") || strings.Contains(got, "node-11") || !strings.Contains(got, "VIP: create in subnet vips") {
+		got := r.events()
+		if strings.Contains(got, "timeout-client-data") == quiet || !strings.Contains(got, "no next hop: the router of the VIPs, r1") || !strings.Contains(got, ": node-unfit") || strings.Contains(got, "node-1") || !strings.Contains(got, "VIP: create in subnet vips") {
 			t.Errorf("quiet %v: %s", quiet, got)
 		}
 	}

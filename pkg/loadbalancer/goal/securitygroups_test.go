@@ -86,44 +86,45 @@ func TestVIPSubnet_IsThatOfTheExistingLoadBalancer(t *testing.T) {
 // Which request the groups get decides on what is read, on clients that stay, and on ports that are left.
 func TestPlanGroups_AsksForWhatMayDiffer(t *testing.T) {
 	t.Parallel()
-	managed := fixture.Config(func(c *config.LoadBalancer) { c.ManageSecurityGroups, c.SecurityGroupMode = true, "per-service" })
 	for name, test := range map[string]struct {
-		conf                *config.Config
+		managed             bool
 		published, recalled bool
 		unread              *settings.Unread
 		fails               bool
 		// spec is set if groups are wanted; before, if an earlier process may have left others.
 		spec, before, kept, ranges bool
 	}{
-		"managed":                        {conf: managed, spec: true},
-		"managed, served":                {conf: managed, published: true, spec: true, before: true},
-		"managed, served, recalled":      {conf: managed, published: true, recalled: true, spec: true, before: true},
-		"not managed":                    {conf: fixture.Config()},
-		"not managed, served":            {conf: fixture.Config(), published: true, before: true},
-		"not managed, served, recalled":  {conf: fixture.Config(), published: true, recalled: true},
-		"not managed, recalled":          {conf: fixture.Config(), recalled: true},
-		"kept":                           {conf: managed, unread: &settings.Unread{}, spec: true, kept: true},
-		"kept, its ranges are not known": {conf: managed, unread: &settings.Unread{Ranges: true}, spec: true, kept: true, ranges: true},
-		"Neutron fails":                  {conf: managed, fails: true, spec: true},
+		"managed":                        {managed: true, spec: true},
+		"managed, served":                {managed: true, published: true, spec: true, before: true},
+		"managed, served, recalled":      {managed: true, published: true, recalled: true, spec: true, before: true},
+		"not managed":                    {},
+		"not managed, served":            {published: true, before: true},
+		"not managed, served, recalled":  {published: true, recalled: true},
+		"not managed, recalled":          {recalled: true},
+		"kept":                           {managed: true, unread: &settings.Unread{}, spec: true, kept: true},
+		"kept, its ranges are not known": {managed: true, unread: &settings.Unread{Ranges: true}, spec: true, kept: true, ranges: true},
+		"Neutron fails":                  {managed: true, fails: true, spec: true},
 	} {
-		s := newScene(t, test.conf, dual(v1.IPFamilyPolicyRequireDualStack))
-		in, current := s.ask().in, false
+		r := newRig(t, configured(func(c *config.LoadBalancer) {
+			c.ManageSecurityGroups, c.SecurityGroupMode = test.managed, "per-service"
+		}), service(dual(v1.IPFamilyPolicyRequireDualStack)))
+		in, current := r.ask().in, false
 		in.NodesCurrent = func() bool { current = true; return true }
 		if test.published {
 			in.Published = published("10.0.0.5")
 		}
-		want, err := s.engine.planner.asked(s.ctx, in, nil)
+		want, err := r.planner.asked(r.ctx, in, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if test.fails {
-			s.fails["plan groups"] = errFailed
+			r.fails["groups-plan"] = errFailed
 		}
-		groups, err := s.engine.groups.plan(s.ctx, in, Round{Have: nothing(in.ID), Want: want, Recalled: test.recalled}, test.unread)
+		groups, err := r.groups.plan(r.ctx, in, Round{Have: nothing(in.ID), Want: want, Recalled: test.recalled}, test.unread)
 		if errors.Is(err, errFailed) != test.fails || groups.VIPSubnet != "subnet" || !groups.DualStack {
 			t.Errorf("%s: %+v, error %v", name, groups, err)
 		}
-		got := s.asked
+		got := r.planned[len(r.planned)-1]
 		if (got.Spec != nil) != test.spec || got.Before != test.before || got.Kept != test.kept || got.Unread != test.ranges || got.VIPSubnet != "subnet" || got.ID != in.ID {
 			t.Errorf("%s: asked for %+v", name, got)
 		}
@@ -151,18 +152,18 @@ func TestSpecOn_HasTheNodesOfTheService(t *testing.T) {
 		"both":                 {mode: "per-service", changes: []func(*v1.Service){dual(v1.IPFamilyPolicyRequireDualStack)}, both: true},
 		"a group of all nodes": {mode: "shared", changes: []func(*v1.Service){fixture.Local}, others: []string{"node-1", "node-2", "node-3"}},
 	} {
-		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) {
+		r := newRig(t, configured(func(c *config.LoadBalancer) {
 			c.ManageSecurityGroups, c.SecurityGroupMode, c.NodeSelector = true, test.mode, "serves=yes"
-		}), test.changes...)
+		}), service(test.changes...))
 		clients := map[bool][]string{false: {"10.0.0.0/8"}, true: {"fd00::/8"}}[test.family]
-		s.svc.Spec.LoadBalancerSourceRanges = clients
-		for _, node := range s.nodes {
+		r.svc.Spec.LoadBalancerSourceRanges = clients
+		for _, node := range r.nodes {
 			node.Labels["serves"] = "yes"
 		}
 		excluded := fixture.Node("node-4", "10.0.0.4")
 		excluded.Labels[v1.LabelNodeExcludeBalancers] = ""
-		s.nodes = append([]*v1.Node{fixture.Node("node-3", "10.0.0.3"), excluded}, s.nodes...)
-		in := s.ask().in
+		r.nodes = append([]*v1.Node{fixture.Node("node-3", "10.0.0.3"), excluded}, r.nodes...)
+		in := r.ask().in
 		want := &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: in.Settings}
 		want.Facts.Driver.Quirks.PreservesClientIP = true
 		want.Followed.Ports = in.Members.InAll(in.Settings)
@@ -203,11 +204,11 @@ func TestSpecWhereMembersAre_HasTheSubnetsOfMembersThatStay(t *testing.T) {
 		"one is being replaced": {Observation{Observed: &model.Observed{LoadBalancer: in("old"), Outgoing: in("old")}}, false, []string{"new", "old"}},
 		"the same subnet":       {Observation{Observed: &model.Observed{LoadBalancer: in("new")}}, true, []string{"new"}},
 	} {
-		s := newScene(t, fixture.Config(func(c *config.LoadBalancer) { c.ManageSecurityGroups, c.SecurityGroupMode = true, "per-service" }))
-		asked := s.ask().in
+		r := newRig(t, managed)
+		asked := r.ask().in
 		asked.Settings.LoadBalancer.AllowReplace = test.allow
 		want := &Desired{LoadBalancer: in("new"), Settings: asked.Settings}
-		if got := s.engine.groups.specWhereMembersAre(asked, test.have, want).Subnets; !slices.Equal(got, test.want) {
+		if got := r.groups.specWhereMembersAre(asked, test.have, want).Subnets; !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
@@ -216,7 +217,7 @@ func TestSpecWhereMembersAre_HasTheSubnetsOfMembersThatStay(t *testing.T) {
 // Groups are closed for the VIPs that exist in the end. If these differ from the planned ones, more is opened first.
 func TestCloseGroups_PlansAgainForOtherVIPs(t *testing.T) {
 	t.Parallel()
-	planned := []string{"plan groups", "open groups", "close groups"}
+	planned := []string{"groups-plan", "groups-open", "groups-close"}
 	for name, test := range map[string]struct {
 		subnet string
 		dual   bool
@@ -226,20 +227,20 @@ func TestCloseGroups_PlansAgainForOtherVIPs(t *testing.T) {
 		"as planned":            {"subnet", false, "", planned[2:]},
 		"another subnet":        {"", false, "", planned},
 		"VIPs of both families": {"subnet", true, "", planned},
-		"the plan fails":        {"", false, "plan groups", planned[:1]},
-		"they cannot be opened": {"", false, "open groups", planned[:2]},
-		"they cannot be closed": {"subnet", false, "close groups", planned[2:]},
-		"closed after the plan": {"", false, "close groups", planned},
+		"the plan fails":        {"", false, "groups-plan", planned[:1]},
+		"they cannot be opened": {"", false, "groups-open", planned[:2]},
+		"they cannot be closed": {"subnet", false, "groups-close", planned[2:]},
+		"closed after the plan": {"", false, "groups-close", planned},
 	} {
-		s := newScene(t, fixture.Config())
-		in := s.ask().in
-		r := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{VIP: model.VIP{SubnetID: "subnet"}}}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: in.Settings}}
-		r.Groups, s.sent = SecurityGroups{VIPSubnet: test.subnet, DualStack: test.dual}, nil
+		r := newRig(t)
+		in := r.ask().in
+		round := Round{Have: Observation{Observed: &model.Observed{LoadBalancer: &model.LoadBalancer{VIP: model.VIP{SubnetID: "subnet"}}}}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}, Settings: in.Settings}}
+		round.Groups, r.sent = SecurityGroups{VIPSubnet: test.subnet, DualStack: test.dual}, nil
 		if test.fails != "" {
-			s.fails[test.fails] = errFailed
+			r.fails[test.fails] = errFailed
 		}
-		if err := s.engine.groups.close(s.ctx, in, r, nil); errors.Is(err, errFailed) != (test.fails != "") || !slices.Equal(s.sent, test.sent) {
-			t.Errorf("%s: requests %v, error %v", name, s.sent, err)
+		if err := r.groups.close(r.ctx, in, round, nil); errors.Is(err, errFailed) != (test.fails != "") || !slices.Equal(r.sent, test.sent) {
+			t.Errorf("%s: requests %v, error %v", name, r.sent, err)
 		}
 	}
 }

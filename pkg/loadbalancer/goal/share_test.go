@@ -147,7 +147,7 @@ func TestJoin_FindsTheLoadBalancerOfTheShareOrItsCreator(t *testing.T) {
 		"the Services cannot be read": {"front", nil, failed, nil, false, "before", "", failed},
 	} {
 		s := newSharers(t)
-		s.rehearsed, s.events = test.rehearse, events.New(record.NewFakeRecorder(10), sendsAll{})
+		s.rehearsed, s.events = test.rehearse, events.New(record.NewFakeRecorder(10), warnings{})
 		s.services = func(context.Context, string) ([]*v1.Service, error) { return test.services, test.err }
 		s.memory.Store.Update("on", func(e *state.Entry) {
 			e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Share: "front"}}

@@ -50,7 +50,7 @@ func TestTakeOver_TakesTheUsualFromListsAndReadsAnyOther(t *testing.T) {
 		"changed by this process":      {served, "", []func(*rig){balancer("lb"), ofBalancer, knowing(touched())}, 0, false},
 	} {
 		r := newRig(t, test.rig...)
-		in := r.asked(t, test.svc)
+		in := r.of(test.svc).inputs()
 		in.Settings.LoadBalancer.ID = test.named
 		look := new(look)
 		have, found, err := r.observer.takeOver(t.Context(), in, new(async.Guard), look)
@@ -62,12 +62,12 @@ func TestTakeOver_TakesTheUsualFromListsAndReadsAnyOther(t *testing.T) {
 			t.Errorf("%s: %+v with %+v", name, have, have.LoadBalancer)
 		}
 		unknown := name != "never served" && name != "changed by this process"
-		if look.tookOver != unknown || look.lists != nil || r.requests.has("all-listeners") != unknown {
-			t.Errorf("%s: %+v, sent %q", name, look, r.requests.sent)
+		if look.tookOver != unknown || look.lists != nil || r.has("all-listeners") != unknown {
+			t.Errorf("%s: %+v, sent %q", name, look, r.sent)
 		}
-		sent := len(r.requests.sent)
-		if _, again, err := r.observer.takeOver(t.Context(), in, new(async.Guard), look); again || err != nil || len(r.requests.sent) != sent {
-			t.Errorf("%s: it is taken over twice: %v, error %v, sent %q", name, again, err, r.requests.sent[sent:])
+		sent := len(r.sent)
+		if _, again, err := r.observer.takeOver(t.Context(), in, new(async.Guard), look); again || err != nil || len(r.sent) != sent {
+			t.Errorf("%s: it is taken over twice: %v, error %v, sent %q", name, again, err, r.sent[sent:])
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestTakeOver_TakesTheUsualFromListsAndReadsAnyOther(t *testing.T) {
 func TestTakeOver_ReturnsTheErrorOfEachRead(t *testing.T) {
 	t.Parallel()
 	assertErrors(t, "take over", func(r *rig) error {
-		in, look := r.asked(t, by("", servedInOctavia)), new(look)
+		in, look := r.of(by("", servedInOctavia)).inputs(), new(look)
 		have, found, err := r.observer.takeOver(t.Context(), in, new(async.Guard), look)
 		if err != nil && (found || have.Observed != nil || !look.tookOver) {
 			t.Errorf("found: %v, %+v beside the error", found, have)
@@ -105,8 +105,8 @@ func TestUnchanged_AsksOctaviaWhereThatIsUnknown(t *testing.T) {
 	} {
 		r := newRig(t, balancer("lb"))
 		unchanged, err := r.Cloud.Unchanged(t.Context(), Observation{Observed: observed(test.at), Knowledge: test.have})
-		if unchanged != test.unchanged || err != nil || r.requests.has("state") != test.asks {
-			t.Errorf("%s: unchanged: %v, error %v, sent %q", name, unchanged, err, r.requests.sent)
+		if unchanged != test.unchanged || err != nil || r.has("load-balancer-state") != test.asks {
+			t.Errorf("%s: unchanged: %v, error %v, sent %q", name, unchanged, err, r.sent)
 		}
 	}
 }
@@ -142,8 +142,8 @@ func TestVerify_ReadsTheSettingsOfMembersThatAreUnknown(t *testing.T) {
 		r := newRig(t)
 		lb := &model.LoadBalancer{ID: "lb"}
 		have, another, err := r.Cloud.Verify(t.Context(), test.goal, Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, Knowledge: test.have}})
-		if another != test.another || err != test.goal.err || r.requests.has("version") != test.reads || have.Knowledge != (model.Knowledge{Confirmed: true}) || have.LoadBalancer != lb {
-			t.Errorf("%s: another: %v, error %v, %+v, sent %q", name, another, err, have.Knowledge, r.requests.sent)
+		if another != test.another || err != test.goal.err || r.has("version") != test.reads || have.Knowledge != (model.Knowledge{Confirmed: true}) || have.LoadBalancer != lb {
+			t.Errorf("%s: another: %v, error %v, %+v, sent %q", name, another, err, have.Knowledge, r.sent)
 		}
 	}
 	assertErrors(t, "verify", func(r *rig) error {

@@ -21,19 +21,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// sendsAll is a memory of events that sends all of them.
-type sendsAll struct{}
+// warnings is a memory of events that has the last text on each subject, and sends each text again.
+type warnings map[string]string
 
-func (sendsAll) Warn(types.UID, string, string) bool     { return true }
-func (sendsAll) Announce(types.UID, string, string) bool { return true }
-func (sendsAll) Place(events.Object) (string, string)    { return "", "" }
+func (w warnings) Warn(_ types.UID, subject, text string) bool {
+	w[subject] = text
+	return text != ""
+}
+
+func (warnings) Announce(types.UID, string, string) bool  { return true }
+func (warnings) Place(events.Object) (id, address string) { return "", "" }
 
 func newTroubles(clk *testingclock.FakePassiveClock) (*Troubles, *record.FakeRecorder) {
 	recorder := record.NewFakeRecorder(100)
-	return &Troubles{store: state.New(clk, nil), events: events.New(recorder, sendsAll{}), clock: clk}, recorder
+	return &Troubles{store: state.New(clk, nil), events: events.New(recorder, warnings{}), clock: clk}, recorder
 }
 
 // Parts that are in ERROR after each write are written less and less often. The text stays the same, with its start.
@@ -119,9 +122,9 @@ func TestReport_AddsTheNumbersOfAnExhaustedQuota(t *testing.T) {
 		"members":      {byOctavia(http.StatusForbidden, "Quota has been met for resources: Member"), []string{"since 2026-11-29T12:00:00Z", "quota of members is used up (7)"}, true},
 		"floating IPs": {byNeutron(http.StatusConflict, "OverQuota", "Quota exceeded for resources: ['floatingip']."), []string{"since 2026-11-29T12:00:00Z", "quota of floating IPs is used up (5 of 5)"}, false},
 	} {
-		s := newScene(t, fixture.Config())
+		r := newRig(t)
 		for i := range 2 {
-			why, err := s.engine.Troubles.Report(t.Context(), ObjectOf(s.svc), test.err, false)
+			why, err := r.Troubles.Report(t.Context(), ObjectOf(r.svc), test.err, false)
 			if why != reason.QuotaExceeded || !errors.As(err, new(gophercloud.ErrUnexpectedResponseCode)) {
 				t.Errorf("%s: %q, %v", name, why, err)
 			}
@@ -130,18 +133,18 @@ func TestReport_AddsTheNumbersOfAnExhaustedQuota(t *testing.T) {
 					t.Errorf("%s, report %d: %q lacks %q", name, i, err, word)
 				}
 			}
-			if event := s.events(); !strings.Contains(event, string(reason.QuotaExceeded)) || !strings.Contains(event, test.words[1]) {
+			if event := r.events(); !strings.Contains(event, string(reason.QuotaExceeded)) || !strings.Contains(event, test.words[1]) {
 				t.Errorf("%s: event %q", name, event)
 			}
-			s.clock.Step(time.Minute)
+			r.clock.Step(time.Minute)
 		}
-		if s.store.Shortage.Recent() != test.shortage {
+		if r.store.Shortage.Recent() != test.shortage {
 			t.Errorf("%s: other Services are created with all of their parts: %v", name, test.shortage)
 		}
 	}
-	s := newScene(t, fixture.Config())
+	r := newRig(t)
 	ours := fmt.Errorf("the limit of cloud.conf: %w", errors.New("Quota has been met for resources: Member"))
-	if why, err := s.engine.Troubles.Report(t.Context(), ObjectOf(s.svc), ours, false); why != "" || err != ours {
+	if why, err := r.Troubles.Report(t.Context(), ObjectOf(r.svc), ours, false); why != "" || err != ours {
 		t.Errorf("an error that is not the cloud's: %q, %v", why, err)
 	}
 }

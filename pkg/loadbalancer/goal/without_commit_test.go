@@ -34,25 +34,25 @@ func TestCommit_StoresTheStateAndPublishesTheAddresses(t *testing.T) {
 	}{
 		"the first":                     {by(driver.Router), false, plan.Report{}, nil, "203.0.113.7 10.77.0.5", true, false, false, true},
 		"the same":                      {by(driver.Router, routedAddresses), false, plan.Report{}, nil, "203.0.113.7 10.77.0.5", true, false, false, true},
-		"from another address":          {by(driver.Router, at("10.5.0.9")), false, plan.Report{}, nil, "203.0.113.7 10.77.0.5", true, false, false, true},
+		"from another address":          {by(driver.Router, at("10.0.0.100")), false, plan.Report{}, nil, "203.0.113.7 10.77.0.5", true, false, false, true},
 		"a floating IP is left":         {by(driver.Router, routedAddresses), false, plan.Report{}, unattached, "203.0.113.7 10.77.0.5", true, true, false, true},
 		"and shall be kept":             {by(driver.Router, routedAddresses, keepsFloatingIP), false, plan.Report{}, unattached, "203.0.113.7 10.77.0.5", true, false, false, true},
 		"internal":                      {by(driver.Router, at("10.77.0.5"), internalOne), false, plan.Report{}, nil, "10.77.0.5", true, false, false, true},
 		"forwarded":                     {by(driver.PortForwarding, at("203.0.113.7")), false, plan.Report{}, nil, "203.0.113.7", true, false, false, false},
-		"only reported":                 {by(driver.Router, at("10.5.0.9")), false, reported, nil, "10.5.0.9", true, true, true, false},
+		"only reported":                 {by(driver.Router, at("10.0.0.100")), false, reported, nil, "10.0.0.100", true, true, true, false},
 		"refused":                       {by(driver.Router, routedAddresses), true, plan.Report{}, nil, "203.0.113.7 10.77.0.5", true, false, true, true},
-		"refused, and served elsewhere": {by(driver.Router, at("10.5.0.9")), true, plan.Report{}, nil, "10.5.0.9", false, false, true, true},
+		"refused, and served elsewhere": {by(driver.Router, at("10.0.0.100")), true, plan.Report{}, nil, "10.0.0.100", false, false, true, true},
 	} {
 		r := newRig(t, knowing(state.Entry{Made: made}), managed)
 		provider := test.svc.Annotations[annotation.Provider]
-		g := &withoutOctavia{Engine: r.Engine, in: r.goal(t, test.svc).Inputs()}
+		g := &withoutOctavia{Engine: r.Engine, in: r.of(test.svc).route().Inputs()}
 		if test.kept {
 			g.unread = new(settings.Unread)
 		}
-		r.emitted()
-		lb := &model.LoadBalancer{ID: "port", Provider: driver.Router, VIP: model.VIP{PortID: "port", Address: "10.77.0.5"}, NextHops: []string{"10.6.0.11"}, FloatingIP: &model.FloatingIP{ID: "fip", Address: "203.0.113.7"}}
+		r.events()
+		lb := &model.LoadBalancer{ID: "port", Provider: driver.Router, VIP: model.VIP{PortID: "port", Address: "10.77.0.5"}, NextHops: []string{"10.0.0.1"}, FloatingIP: &model.FloatingIP{ID: "fip", Address: "203.0.113.7"}}
 		if provider == driver.PortForwarding {
-			forwarded := forwardedTo("fip", "10.6.0.12")
+			forwarded := forwardedTo("fip", "10.0.0.2")
 			forwarded.FloatingIP.Address, lb = "203.0.113.7", &forwarded
 		}
 		round := Round{Want: &Desired{digest: "digest"}, Have: Observation{Observed: &model.Observed{LoadBalancer: lb, UnattachedFloatingIPs: test.unattached}}, Groups: SecurityGroups{Task: r.task}, Report: test.report}
@@ -68,24 +68,24 @@ func TestCommit_StoresTheStateAndPublishesTheAddresses(t *testing.T) {
 			t.Errorf("%s: status %q, error %v, stored %+v with %+v", name, got, err, entry.Routed, entry.Made)
 		}
 		if stored := entry.Routed; stored != nil && (stored.LoadBalancer == lb || stored.LoadBalancer.ID != lb.ID || stored.Digest != "digest" || stored.Service.Name != "web" || !stored.Since.Equal(noon) || len(stored.Reported) != 1 ||
-			stored.Server != map[string]string{driver.PortForwarding: serverAt("10.6.0.12")}[provider]) {
+			stored.Server != map[string]string{driver.PortForwarding: serverAt("10.0.0.2")}[provider]) {
 			t.Errorf("%s: stored %+v", name, stored)
 		}
-		if r.requests.has("groups-close") == test.report.All() {
-			t.Errorf("%s: sent %q", name, r.requests.sent)
+		if r.has("groups-close") == test.report.All() {
+			t.Errorf("%s: sent %q", name, r.sent)
 		}
-		events, quiet := r.emitted(), test.kept || test.report.All()
-		if strings.Contains(events, "LoadBalancerReady") != (name == "the first") || strings.Contains(events, "The address changed from 10.5.0.9 to 203.0.113.7") != (name == "from another address") || quiet && events != "" {
+		events, quiet := r.events(), test.kept || test.report.All()
+		if strings.Contains(events, "LoadBalancerReady") != (name == "the first") || strings.Contains(events, "The address changed from 10.0.0.100 to 203.0.113.7") != (name == "from another address") || quiet && events != "" {
 			t.Errorf("%s: events %s", name, events)
 		}
 	}
 	r := newRig(t, withFloating, knowing(state.Entry{Made: made}), failingAt("groups-close", errFailed))
-	g := &withoutOctavia{Engine: r.Engine, in: r.goal(t, by(driver.Router)).Inputs()}
+	g := &withoutOctavia{Engine: r.Engine, in: r.of(by(driver.Router)).route().Inputs()}
 	vip := &model.LoadBalancer{Provider: driver.Router}
 	if status, err := g.Commit(t.Context(), Round{Want: &Desired{}, Have: Observation{Observed: &model.Observed{LoadBalancer: vip}}}, plan.Plan{}, nil); status != nil || err != errFailed || r.store.Get(serviceUID).Routed != nil || r.store.Get(serviceUID).Made.LoadBalancerID == "" {
 		t.Errorf("the security groups stay open: %+v, error %v, known %+v", status, err, r.store.Get(serviceUID))
 	}
-	gone := &withoutOctavia{Engine: r.Engine, in: r.goal(t, by(driver.Router, at("10.77.0.5"))).Inputs()}
+	gone := &withoutOctavia{Engine: r.Engine, in: r.of(by(driver.Router, at("10.77.0.5"))).route().Inputs()}
 	if status, err := gone.Commit(t.Context(), Round{Want: &Desired{}, Have: nothing(rigIdentity()), Report: reported}, plan.Plan{}, nil); len(status.Ingress) != 1 || err != nil || r.store.Get(serviceUID).Routed != nil {
 		t.Errorf("a VIP that another client has deleted: %+v, error %v, stored %+v", status, err, r.store.Get(serviceUID).Routed)
 	}

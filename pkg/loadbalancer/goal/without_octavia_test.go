@@ -25,10 +25,13 @@ import (
 
 func TestNewRouted_RefusesWhatTheClusterCannotServe(t *testing.T) {
 	t.Parallel()
-	unreadable := func(r *rig) {
-		r.endpoints = func(*v1.Service) (members.Endpoints, settings.Watch, bool) { return nil, settings.Unreadable, false }
-	}
+	unreadable := func(r *rig) { r.watch = settings.Unreadable }
 	unidentified := func(r *rig) { r.Cluster.ID = "" }
+	onlyIPv4 := func(r *rig) {
+		for _, node := range r.nodes {
+			node.Status.Addresses = node.Status.Addresses[:1]
+		}
+	}
 	local := func(svc *v1.Service) { fixture.Local(svc); svc.Annotations[annotation.Monitor] = "false" }
 	for name, test := range map[string]struct {
 		svc    *v1.Service
@@ -45,7 +48,7 @@ func TestNewRouted_RefusesWhatTheClusterCannotServe(t *testing.T) {
 		"the same, forwarded":                {by(driver.PortForwarding), nil, unidentified, "the provider port-forwarding needs the right", "the provider port-forwarding needs the right"},
 		"an invalid setting":                 {by(driver.Router, fixture.Annotated(annotation.MaxMembers, "x")), nil, nil, annotation.MaxMembers, ""},
 		"endpoints that cannot be read":      {by(driver.Router, local), []func(*rig){unreadable}, nil, errUnread.Error(), errUnread.Error()},
-		"no nodes of its IP family":          {by(driver.Router, fixture.Families(v1.IPv6Protocol)), nil, nil, "IPv6", "IPv6"},
+		"no nodes of its IP family":          {by(driver.Router, fixture.Families(v1.IPv6Protocol)), []func(*rig){onlyIPv4}, nil, "IPv6", "IPv6"},
 		"the load balancer of before":        {by(driver.Router, fixture.Annotated(annotation.LoadBalancerID, "lb"), fixture.Annotated(annotation.WrittenFor, annotation.WrittenForText("lb", serviceUID, ""))), nil, nil, "", ""},
 		"one of two IP families is selected": {by(driver.Router, fixture.Families(v1.IPv4Protocol, v1.IPv6Protocol)), nil, nil, "", ""},
 	} {
@@ -53,7 +56,7 @@ func TestNewRouted_RefusesWhatTheClusterCannotServe(t *testing.T) {
 		if test.engine != nil {
 			test.engine(r)
 		}
-		g, err := r.NewRouted(t.Context(), subjectOf(test.svc), false)
+		g, err := r.NewRouted(t.Context(), r.of(test.svc).subject(), false)
 		if (err == nil) != (test.words == "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -61,7 +64,7 @@ func TestNewRouted_RefusesWhatTheClusterCannotServe(t *testing.T) {
 		if _, forwards := g.(*Forwarded); err == nil && (forwards != (provider == driver.PortForwarding) || g.Inputs().Settings.LoadBalancer.ID != "" || g.Inputs().Settings.Second != "" || len(g.Inputs().Members.Backends) != 2) {
 			t.Errorf("%s: %T with %+v", name, g, g.Inputs().Settings.LoadBalancer)
 		}
-		g, err = r.NewRoutedKept(t.Context(), subjectOf(test.svc), provider, Limits{})
+		g, err = r.NewRoutedKept(t.Context(), r.of(test.svc).subject(), provider, Limits{})
 		if (err == nil) != (test.kept == "") || err != nil && !strings.Contains(err.Error(), test.kept) {
 			t.Errorf("%s, refused: %v", name, err)
 		}
@@ -76,12 +79,12 @@ func TestNewRouted_WarnsOfSettingsThatAreIgnored(t *testing.T) {
 	t.Parallel()
 	for _, quiet := range []bool{false, true} {
 		r := newRig(t)
-		subject := subjectOf(by(driver.Router, fixture.Annotated(annotation.Prefix+"nonsense", "1")))
+		subject := r.of(by(driver.Router, fixture.Annotated(annotation.Prefix+"nonsense", "1"))).subject()
 		subject.Nodes = append(subject.Nodes, fixture.Node("node-6", "fd00::1"))
 		if _, err := r.NewRouted(t.Context(), subject, quiet); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.emitted(); strings.Contains(got, "nonsense") == quiet || !strings.Contains(got, "no IPv4 address: node-6") {
+		if got := r.events(); strings.Contains(got, "nonsense") == quiet || !strings.Contains(got, "no IPv4 address: node-6") {
 			t.Errorf("quiet %v: %s", quiet, got)
 		}
 	}
@@ -90,7 +93,7 @@ func TestNewRouted_WarnsOfSettingsThatAreIgnored(t *testing.T) {
 // committed is the result of a round without steps to apply.
 func committed(t *testing.T, r *rig, svc *v1.Service) *v1.LoadBalancerStatus {
 	t.Helper()
-	g := r.goal(t, svc)
+	g := r.of(svc).route()
 	round, todo, err := planned(t, g)
 	if err != nil || !todo.Empty() {
 		t.Fatalf("%s, error %v", inLine(todo), err)
@@ -107,8 +110,8 @@ func committed(t *testing.T, r *rig, svc *v1.Service) *v1.LoadBalancerStatus {
 func TestRecall_ReturnsWhatWasAppliedUnlessItMustBeRead(t *testing.T) {
 	t.Parallel()
 	forwarded := at("203.0.113.9")
-	moved := func(nodes []*v1.Node) { nodes[0].Spec.ProviderID = "openstack:///" + serverAt("10.6.0.99") }
-	left := func(nodes []*v1.Node) { nodes[0].Status.Addresses[0].Address = "10.6.0.13" }
+	moved := func(nodes []*v1.Node) { nodes[0].Spec.ProviderID = "openstack:///" + serverAt("10.0.0.99") }
+	left := func(nodes []*v1.Node) { nodes[0].Status.Addresses[0].Address = "10.0.0.3" }
 	for name, test := range map[string]struct {
 		before, now *v1.Service
 		nodes       func([]*v1.Node)
@@ -125,9 +128,12 @@ func TestRecall_ReturnsWhatWasAppliedUnlessItMustBeRead(t *testing.T) {
 		"it wants another floating IP":   {by(driver.Router, routedAddresses), by(driver.Router, routedAddresses, loadBalancerIP("203.0.113.8")), nil, nil, ""},
 		"begun in Octavia":               {by(driver.Router, routedAddresses), by(driver.Router, routedAddresses), nil, func(e *state.Entry) { e.Made.LoadBalancerID = "lb" }, ""},
 	} {
-		r := newRig(t, withFloating, forwardedAt("f", "203.0.113.9", "10.6.0.11"))
+		r := newRig(t, withFloating, forwardedAt("f", "203.0.113.9", "10.0.0.1"))
+		for _, svc := range []*v1.Service{test.before, test.now} {
+			svc.Annotations[annotation.ClientData] = "1000" // has no effect, which the round reports
+		}
 		if test.before.Annotations[annotation.Provider] == driver.Router {
-			r.forwarded, r.floating = nil, r.floating[:1]
+			r.forwarded, r.floatingIPs = nil, r.floatingIPs[:1]
 		} else {
 			r.vips = nil
 		}
@@ -135,7 +141,7 @@ func TestRecall_ReturnsWhatWasAppliedUnlessItMustBeRead(t *testing.T) {
 		if test.entry != nil {
 			r.store.Update(serviceUID, test.entry)
 		}
-		subject := subjectOf(test.now)
+		subject := r.of(test.now).subject()
 		subject.Nodes = subject.Nodes[:1]
 		if test.nodes != nil {
 			test.nodes(subject.Nodes)
@@ -144,7 +150,7 @@ func TestRecall_ReturnsWhatWasAppliedUnlessItMustBeRead(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		r.prepare(func() { r.emitted() })
+		r.prepare(func() { r.events() })
 		known, err := g.Recall(t.Context(), nil)
 		got := ""
 		switch {
@@ -153,8 +159,8 @@ func TestRecall_ReturnsWhatWasAppliedUnlessItMustBeRead(t *testing.T) {
 		case known.Have.Observed != nil && known.Want != nil && known.Have.Confirmed:
 			got = "change"
 		}
-		if got != test.want || err != nil || strings.Contains(strings.Join(r.requests.sent, " "), "vips") || (r.emitted() != "") != (got == "status") {
-			t.Errorf("%s: %q, error %v, sent %q, want %q", name, got, err, r.requests.sent, test.want)
+		if got != test.want || err != nil || strings.Contains(strings.Join(r.sent, " "), "vips") || strings.Contains(r.events(), "timeout-client-data") != (got == "status") {
+			t.Errorf("%s: %q, error %v, sent %q, want %q", name, got, err, r.sent, test.want)
 		}
 	}
 }
@@ -165,7 +171,7 @@ func TestRecall_ReturnsTheRefusal(t *testing.T) {
 	r := newRig(t, withFloating)
 	committed(t, r, by(driver.Router, routedAddresses))
 	var invalid *message.InvalidError
-	if known, err := r.goal(t, by(driver.Router, routedAddresses, fixture.Local)).Recall(t.Context(), nil); !errors.As(err, &invalid) || known.Status != nil || known.Have.Observed != nil {
+	if known, err := r.of(by(driver.Router, routedAddresses, fixture.Local)).route().Recall(t.Context(), nil); !errors.As(err, &invalid) || known.Status != nil || known.Have.Observed != nil {
 		t.Errorf("%+v, error %v", known, err)
 	}
 }
@@ -180,7 +186,7 @@ func TestOutgoing_IsTheLoadBalancerThatTheServiceLeaves(t *testing.T) {
 	held := func(lb *octavia.LoadBalancer) { lb.Listeners = []octavia.Listener{{ID: "listener"}} }
 	noOctavia := auth.ErrNoEndpoint{Service: "load-balancer"}
 	hostname := func(svc *v1.Service) {
-		svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{Hostname: "10.5.0.9.nip.io"}}
+		svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{Hostname: "10.0.0.100.nip.io"}}
 	}
 	unproven := func(lb *octavia.LoadBalancer) { lb.Tags = nil }
 	for name, test := range map[string]struct {
@@ -196,18 +202,18 @@ func TestOutgoing_IsTheLoadBalancerThatTheServiceLeaves(t *testing.T) {
 		"never served, nothing there":             {by(driver.Router, old), false, nil, "", true},
 		"served":                                  {by(driver.Router, at("10.77.0.5"), old), true, []func(*rig){balancer("lb")}, "", false},
 		"served, begun":                           {by(driver.Router, at("10.77.0.5")), true, []func(*rig){balancer("lb"), begun}, "lb", true},
-		"served elsewhere":                        {by(driver.Router, at("10.5.0.9")), false, []func(*rig){balancer("lb")}, "!has a load balancer of another provider", true},
-		"served elsewhere, permitted":             {by(driver.Router, at("10.5.0.9"), replaceable), false, []func(*rig){balancer("lb")}, "lb", true},
-		"served elsewhere, nothing there":         {by(driver.Router, at("10.5.0.9")), false, nil, "", true},
-		"served elsewhere, without Octavia":       {by(driver.Router, at("10.5.0.9")), false, []func(*rig){failingAt("version", noOctavia)}, "", true},
-		"the same, known later":                   {by(driver.Router, at("10.5.0.9")), false, []func(*rig){failingAt("lbs", noOctavia)}, "", true},
+		"served elsewhere":                        {by(driver.Router, at("10.0.0.100")), false, []func(*rig){balancer("lb")}, "!has a load balancer of another provider", true},
+		"served elsewhere, permitted":             {by(driver.Router, at("10.0.0.100"), replaceable), false, []func(*rig){balancer("lb")}, "lb", true},
+		"served elsewhere, nothing there":         {by(driver.Router, at("10.0.0.100")), false, nil, "", true},
+		"served elsewhere, without Octavia":       {by(driver.Router, at("10.0.0.100")), false, []func(*rig){failingAt("version", noOctavia)}, "", true},
+		"the same, known later":                   {by(driver.Router, at("10.0.0.100")), false, []func(*rig){failingAt("load-balancers", noOctavia)}, "", true},
 		"begun, and others use it":                {by(driver.Router, at("10.77.0.5")), true, []func(*rig){balancer("lb", held), others, begun}, "!that others use, or several", true},
 		"several":                                 {by(driver.Router, old), false, []func(*rig){balancer("lb"), balancer("lb-2")}, "!that others use, or several", true},
 		"one of its name, whose owner is unclear": {by(driver.Router, hostname, replaceable), false, []func(*rig){balancer("lb", unproven)}, "", true},
 	} {
 		r := newRig(t, test.rig...)
-		g := &withoutOctavia{Engine: r.Engine, in: r.goal(t, test.svc).Inputs()}
-		r.requests.sent = nil
+		g := &withoutOctavia{Engine: r.Engine, in: r.of(test.svc).route().Inputs()}
+		r.sent = nil
 		lb, err := g.outgoing(t.Context(), test.served, new(async.Guard))
 		words, refused := strings.CutPrefix(test.want, "!")
 		got := ""
@@ -215,13 +221,13 @@ func TestOutgoing_IsTheLoadBalancerThatTheServiceLeaves(t *testing.T) {
 			got = lb.ID
 		}
 		var refusal *lookup.Error
-		if errors.As(err, &refusal) != refused || refused && (!strings.Contains(err.Error(), words) || lb != nil) || !refused && (got != test.want || err != nil) || len(r.requests.sent) > 0 != test.reads {
-			t.Errorf("%s: %q, error %v, sent %q, want %q", name, got, err, r.requests.sent, test.want)
+		if errors.As(err, &refusal) != refused || refused && (!strings.Contains(err.Error(), words) || lb != nil) || !refused && (got != test.want || err != nil) || len(r.sent) > 0 != test.reads {
+			t.Errorf("%s: %q, error %v, sent %q, want %q", name, got, err, r.sent, test.want)
 		}
 	}
 	assertErrors(t, "outgoing", func(r *rig) error {
 		var g *withoutOctavia
-		r.prepare(func() { g = &withoutOctavia{Engine: r.Engine, in: r.goal(t, by(driver.Router, old)).Inputs()} })
+		r.prepare(func() { g = &withoutOctavia{Engine: r.Engine, in: r.of(by(driver.Router, old)).route().Inputs()} })
 		lb, err := g.outgoing(t.Context(), false, new(async.Guard))
 		if err != nil && lb != nil {
 			t.Errorf("%+v beside the error", lb)
@@ -252,7 +258,7 @@ func TestBegin_PlansTheSecurityGroupsOfClients(t *testing.T) {
 	} {
 		r := newRig(t, append(test.rig, withFloating)...)
 		current := func() bool { return true }
-		subject := subjectOf(test.svc)
+		subject := r.of(test.svc).subject()
 		subject.NodesCurrent = current
 		for _, goalOf := range []func() (Goal, error){
 			func() (Goal, error) { return r.NewRouted(t.Context(), subject, false) },
@@ -279,7 +285,7 @@ func TestBegin_PlansTheSecurityGroupsOfClients(t *testing.T) {
 		}
 	}
 	r := newRig(t, withFloating, managed)
-	g := r.kept(t, by(driver.Router, routedAddresses, ranges("nonsense")), driver.Router)
+	g := r.of(by(driver.Router, routedAddresses, ranges("nonsense"))).keepRouted(driver.Router)
 	round, todo, err := planned(t, g)
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +293,7 @@ func TestBegin_PlansTheSecurityGroupsOfClients(t *testing.T) {
 	if _, _, err := g.Begin(t.Context(), round, todo); err != nil || !r.planned[0].Unread {
 		t.Errorf("invalid source ranges are taken for those of the clients: %+v, error %v", r.planned[0], err)
 	}
-	r.requests.fails = map[string]error{"groups-plan": errFailed}
+	r.fails["groups-plan"] = errFailed
 	if groups, _, err := g.Begin(t.Context(), round, todo); err != errFailed || groups.Task != nil {
 		t.Errorf("%+v, error %v", groups, err)
 	}
@@ -328,7 +334,7 @@ func TestReported_IsWhatWouldRevertAnotherClient(t *testing.T) {
 func TestAnnounce_TellsWhoseChangesTheseAre(t *testing.T) {
 	t.Parallel()
 	step := plan.Plan{Steps: []plan.Step{plan.DeleteVIP{PortID: "port", Address: "10.77.0.9"}}}
-	opens := &securitygroup.Task{Plan: securitygroup.Plan{Open: []securitygroup.Step{securitygroup.AddRules{Name: "group"}}}, Unfound: []string{"node-12"}}
+	opens := &securitygroup.Task{Plan: securitygroup.Plan{Open: []securitygroup.Step{securitygroup.AddRules{Name: "group"}}}, Unfound: []string{"node-2"}}
 	reported := plan.NewReport(plan.Applied{Same: true}, true)
 	for name, test := range map[string]struct {
 		change  string // by another client
@@ -341,17 +347,17 @@ func TestAnnounce_TellsWhoseChangesTheseAre(t *testing.T) {
 		"it is left":                {"the route is gone", reported, []string{"would revert it (actual → desired): VIP 10.77.0.9", "would revert it (actual → desired): security group"}, "ChangingLoadBalancer"},
 	} {
 		r := newRig(t)
-		g := &withoutOctavia{Engine: r.Engine, in: r.goal(t, by(driver.Router)).Inputs()}
+		g := &withoutOctavia{Engine: r.Engine, in: r.of(by(driver.Router)).route().Inputs()}
 		g.in.Drift.Reason = test.change
-		r.emitted()
+		r.events()
 		round := Round{Want: &Desired{Followed: members.Followed{Placeless: true}}, Groups: SecurityGroups{Task: opens}, Report: test.report}
 		todo, left := step, plan.Plan{}
 		if test.report.All() {
 			todo, left = left, todo
 		}
 		g.announce(round, todo, left)
-		got := r.emitted()
-		for _, words := range append(test.want, "has the address of node-12", "All nodes are members") {
+		got := r.events()
+		for _, words := range append(test.want, "has the address of node-2", "All nodes are members") {
 			if !strings.Contains(got, words) {
 				t.Errorf("%s: without %q:\n%s", name, words, got)
 			}
@@ -388,7 +394,7 @@ func TestPrepare_RefusesAPlanBeforeItsFirstStep(t *testing.T) {
 		"an address of no subnet":  {nil, nil, floating, nil, "none can be created with it", false},
 	} {
 		r := newRig(t, test.rig...)
-		g := &withoutOctavia{Engine: r.Engine, in: r.goal(t, by(driver.Router, ranges(test.ranges...))).Inputs()}
+		g := &withoutOctavia{Engine: r.Engine, in: r.of(by(driver.Router, ranges(test.ranges...))).route().Inputs()}
 		round := Round{Want: &Desired{LoadBalancer: &model.LoadBalancer{}}, Have: nothing(rigIdentity())}
 		err := g.prepare(t.Context(), round, test.todo, func() error { return test.check })
 		if (err == nil) != (test.words == "") || err != nil && !strings.Contains(err.Error(), test.words) || (r.store.Get(serviceUID).Namespace != "") != test.counted {
@@ -396,7 +402,7 @@ func TestPrepare_RefusesAPlanBeforeItsFirstStep(t *testing.T) {
 		}
 	}
 	r := newRig(t, tight, managed)
-	g := &withoutOctavia{Engine: r.Engine, in: r.goal(t, by(driver.Router, ranges("198.51.100.0/24", "192.0.2.0/24"))).Inputs()}
+	g := &withoutOctavia{Engine: r.Engine, in: r.of(by(driver.Router, ranges("198.51.100.0/24", "192.0.2.0/24"))).route().Inputs()}
 	opened := &model.LoadBalancer{Listeners: []model.Listener{{AllowedCIDRs: []string{"198.51.100.0/24"}}}}
 	err := g.prepare(t.Context(), Round{Want: &Desired{LoadBalancer: opened}, Have: nothing(rigIdentity())}, creates, func() error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "max-source-ranges") {
@@ -408,14 +414,15 @@ func TestPrepare_RefusesAPlanBeforeItsFirstStep(t *testing.T) {
 func TestNewRoutedKept_LeavesOutNodesThatEarlierAttemptsHaveFound(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{driver.Router, driver.PortForwarding} { // which serves a Service that requests another one
-		g, err := newRig(t).NewRoutedKept(t.Context(), subjectOf(by("amphora")), provider, Limits{Without: []string{"node-11"}})
+		r := newRig(t).of(by("amphora"))
+		g, err := r.NewRoutedKept(t.Context(), r.subject(), provider, Limits{Without: []string{"node-1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, forwards := g.(*Forwarded); forwards != (provider == driver.PortForwarding) || g.Inputs().Settings.LoadBalancer.Provider != provider {
 			t.Errorf("%s: served by %T", provider, g)
 		}
-		if all := g.Inputs().Members.Backends; len(all) != 1 || all[0].Node.Name != "node-12" || len(g.Inputs().Nodes) != 2 {
+		if all := g.Inputs().Members.Backends; len(all) != 1 || all[0].Node.Name != "node-2" || len(g.Inputs().Nodes) != 2 {
 			t.Errorf("%s: %+v", provider, all)
 		}
 	}
