@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// The events before a change tell what an operator would not expect.
-func TestAnnounce_TellsWhatIsUnexpected(t *testing.T) {
+// The events before a change report all that an operator would not expect.
+func TestAnnounce_ReportsTheUnexpected(t *testing.T) {
 	t.Parallel()
 	foreign, todo := &model.FloatingIP{ID: "fip", Address: "203.0.113.7"}, plan.Plan{Steps: []plan.Step{plan.DeleteListener{ID: "l"}}}
 	vip := model.VIP{Address: "10.0.0.5"}

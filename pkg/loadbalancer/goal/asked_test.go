@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -56,7 +55,7 @@ func TestNewAsked_RecallsTheWarningsOfTheProcessBefore(t *testing.T) {
 	}
 }
 
-// Nodes that cannot be members are reported, and a Service whose inputs cannot be read does not begin a round.
+// Nodes that cannot be members are reported. A failed read of the inputs of a Service ends its round.
 func TestNewAsked_NeedsItsInputs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -87,7 +86,7 @@ func TestNewAsked_NeedsItsInputs(t *testing.T) {
 	}
 }
 
-// A Service that has what it asks for costs no request. Its status is that of the last round.
+// A Service with its desired state costs no request. Its status is that of the last round.
 func TestRecall_ComparesWithoutARequest(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -155,7 +154,7 @@ func TestRecall_ReportsASettingWithoutEffect(t *testing.T) {
 	}
 }
 
-// After a restart, the record and one status tree are enough for a Service of which only the nodes have changed.
+// If only the nodes have changed since the last process, the record and one status tree are enough.
 func TestRecall_RebuildsTheLoadBalancerFromItsRecord(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]bool{"with a status tree": false, "without": true} {
@@ -166,7 +165,7 @@ func TestRecall_RebuildsTheLoadBalancerFromItsRecord(t *testing.T) {
 		applied := r.store.Get(r.svc.UID).Applied
 		at(applied.Address)(r.svc)
 		r.add(balancer("lb"))
-		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: applied.Address, PortID: "vip-of-lb", Description: rigIdentity().FloatingIPs().Description()}}
+		r.add(floatingAt("fip", applied.Address, "vip-of-lb"))
 		r.records.text = state.Record{LoadBalancerID: "lb", UpdatedAt: r.balancers[0].UpdatedAt.Time, Service: r.svc.UID, Digests: applied.Digests, FloatingIPID: "fip"}.String()
 		r.treeOf(applied.Contents)
 		r.store.Update(r.svc.UID, func(e *state.Entry) { *e = state.Entry{} })
@@ -239,7 +238,7 @@ func TestAsked_NeedsPermissionForAnothersLoadBalancer(t *testing.T) {
 	}
 }
 
-// A share of which the load balancer is gone gets another one: that of the others, or its own.
+// If the load balancer of a share is gone, the Service gets that of the others, or its own.
 func TestObserve_LooksForAnotherLoadBalancerOfTheShare(t *testing.T) {
 	t.Parallel()
 	on := func(name, id string) func(*rig) {
@@ -255,7 +254,7 @@ func TestObserve_LooksForAnotherLoadBalancerOfTheShare(t *testing.T) {
 		want   string // the load balancer that it gets, "" for its own
 	}{
 		"of another":          {[]func(*rig){on("a", "there")}, "there"},
-		"gone, of nobody":     {[]func(*rig){on("a", "gone")}, ""},
+		"gone, of one only":   {[]func(*rig){on("a", "gone")}, ""},
 		"gone, another is on": {[]func(*rig){on("a", "gone"), on("b", "there")}, "there"},
 	} {
 		r := newRig(t, service(fixture.Annotated(annotation.Share, "front")), balancer("there", ofAnother))
@@ -275,7 +274,7 @@ func TestObserve_LooksForAnotherLoadBalancerOfTheShare(t *testing.T) {
 			t.Errorf("%s: on %q: %+v, error %v", name, id, have, err)
 		}
 		if test.want == "" && r.Cloud.Locks.Held("gone") {
-			t.Errorf("%s: what is gone is still locked", name)
+			t.Errorf("%s: the deleted load balancer is still locked", name)
 		}
 		asked := r.count("services")
 		if _, err := a.Observe(r.ctx, &r.lock); test.want != "" && (err != nil || r.count("services") != asked) {
@@ -284,7 +283,7 @@ func TestObserve_LooksForAnotherLoadBalancerOfTheShare(t *testing.T) {
 	}
 }
 
-// A search for another load balancer of the share that fails ends the round, and goes on in the next one.
+// A failed search for the load balancer of a share ends the round. The next round repeats it.
 func TestObserve_FailsWhereTheShareCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, service(fixture.Annotated(annotation.Share, "front")))
@@ -309,7 +308,7 @@ func TestObserve_FailsWhereTheShareCannotBeRead(t *testing.T) {
 func TestVerify_ReadsTheFloatingIPThatIsRequestedNow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, service(loadBalancerIP("203.0.113.7")))
-	r.floatingIPs = []floatingips.FloatingIP{{ID: "asked", FloatingIP: "203.0.113.7"}, {ID: "there", FloatingIP: "203.0.113.8", PortID: "vip-of-lb"}}
+	r.add(floatingAt("asked", "203.0.113.7", "", describedAs("")), floatingAt("there", "203.0.113.8", "vip-of-lb", describedAs("")))
 	a, stale := r.ask(), &model.Observed{
 		LoadBalancer:          &model.LoadBalancer{ID: "lb", VIP: model.VIP{PortID: "vip-of-lb"}, FloatingIP: &model.FloatingIP{ID: "there", Address: "203.0.113.8"}},
 		UnattachedFloatingIPs: []model.FloatingIP{{ID: "before"}},
@@ -328,7 +327,7 @@ func TestVerify_ReadsTheFloatingIPThatIsRequestedNow(t *testing.T) {
 	}
 }
 
-// What makes a plan other than the two states: earlier refusals, and what the Service had requested.
+// A plan follows earlier refusals and requests of the Service, besides the two states.
 func TestPlan_FollowsEarlierRefusalsAndRequests(t *testing.T) {
 	t.Parallel()
 	created := func(r *rig, change func(*Asked, *Round)) plan.Plan {

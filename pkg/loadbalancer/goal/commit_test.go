@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// The end of a round stores its state: what was only reported changes no status, and leaves no other load balancer.
+// The end of a round stores its state. A change that is only reported neither changes the status nor removes anything.
 func TestCommit_StoresTheStateOfTheRound(t *testing.T) {
 	t.Parallel()
 	reported := plan.Plan{Steps: []plan.Step{plan.DeleteListener{ID: "l"}}}

@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// Options of plans follow the settings, the existing load balancer, and what was applied before.
+// Options of plans follow the settings, the existing load balancer, and the last applied state.
 func TestOptions_AreThoseOfServiceAndLoadBalancer(t *testing.T) {
 	t.Parallel()
 	there := &model.LoadBalancer{ID: "lb", Provider: "there"}
@@ -94,7 +94,7 @@ func TestValidate_AsksTheProviderThatServes(t *testing.T) {
 		"amphora has limits":                      {asked("amphora", limit), nil, "", ""},
 		"ovn ignores them":                        {asked("ovn", limit), nil, "", annotation.ConnLimit},
 		"ovn ignores them, amphora is configured": {asked("amphora", limit), there("ovn"), "", annotation.ConnLimit},
-		"what is refused is not ignored":          {asked("ovn", tls, limit), nil, noTLS, ""},
+		"a refused setting is not ignored":        {asked("ovn", tls, limit), nil, noTLS, ""},
 	} {
 		err := Validate(drivers, test.settings, webIdentity(), version, test.existing)
 		if (err != nil) != (test.refused != "") || err != nil && !strings.Contains(err.Error(), test.refused) {
@@ -162,7 +162,7 @@ func TestDesire_RefusesBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
-// A Service that prefers both IP families gets the first one where the cloud has no place for the other, and is told why.
+// A Service that prefers both IP families gets the first one where the cloud has no place for the other. An event names the reason.
 func TestDesire_ServesOneFamilyWithoutAPlaceForTheOther(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

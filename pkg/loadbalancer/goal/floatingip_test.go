@@ -37,7 +37,7 @@ func TestObserve_FindsTheFloatingIPsOfAService(t *testing.T) {
 		change   func(*Inputs)
 		attached string
 		free     []string
-		// listed is the number of lists of floating IPs, unattached what is known afterwards.
+		// listed is the number of lists of floating IPs, unattached is set if one is known to be unattached afterwards.
 		listed     int
 		unattached bool
 	}{
@@ -114,7 +114,7 @@ func TestLeavingFloatingIPs_FindsAllOfThem(t *testing.T) {
 		if test.legacy {
 			description = rigIdentity().FloatingIPs().LegacyDescription()
 		}
-		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
+		r.add(floatingAt("fip", "203.0.113.7", "", describedAs(description)))
 		in := r.ask().in
 		in.Published = published("203.0.113.7")
 		have := nothing(in.ID)
@@ -135,7 +135,7 @@ func TestReadFloatingIPs_FailsAndIsBounded(t *testing.T) {
 	in := r.ask().in
 	r.store.Update(r.svc.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
 	for i := range 120 {
-		r.floatingIPs = append(r.floatingIPs, floatingips.FloatingIP{ID: fmt.Sprintf("fip %03d", i), Description: in.ID.FloatingIPs().Description()})
+		r.add(floatingAt(fmt.Sprintf("fip %03d", i), "", ""))
 	}
 	ids, complete, err := r.observer.knownFloatingIPs(r.ctx, in.Owner, in.ID, nil)
 	if len(ids) != 100 || !complete || err != nil {

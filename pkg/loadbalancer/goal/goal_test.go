@@ -19,7 +19,7 @@ import (
 )
 
 // Each property that the desired state depends on makes another Basis, and nothing else does.
-func TestBasisOf_TellsWhatDecidesOnWhatIsDesired(t *testing.T) {
+func TestBasisOf_HasAllThatDecidesOnTheDesiredState(t *testing.T) {
 	t.Parallel()
 	there := func(change func(*model.LoadBalancer)) *model.LoadBalancer {
 		lb := &model.LoadBalancer{Provider: "amphora", VIP: model.VIP{Address: "10.0.0.5"}}
@@ -99,7 +99,7 @@ func TestLimits_LearnOfQuotasAndCertificates(t *testing.T) {
 	}
 }
 
-// Octavia tells objects of a Service by tags, from the release that has them.
+// Tags identify the objects of a Service, from the release of Octavia that has them.
 func TestCluster_IdentifiesServicesByTagsWhereOctaviaHasThem(t *testing.T) {
 	t.Parallel()
 	owner := settings.OwnerOf(webService())

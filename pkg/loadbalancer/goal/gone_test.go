@@ -31,7 +31,9 @@ func kindsOf(p plan.Plan) string {
 }
 
 // unproven has nothing but the name of the Service, and is in no subnet of the cluster.
-func unproven(lb *octavia.LoadBalancer) { lb.Tags, lb.VIPSubnetID = nil, "elsewhere" }
+func unproven(lb *octavia.LoadBalancer) {
+	lb.Tags, lb.Description, lb.VIPSubnetID = nil, "", "elsewhere"
+}
 
 var policyForbids = byOctavia(http.StatusForbidden, "Policy does not allow this request to be performed.")
 
@@ -292,7 +294,7 @@ func TestGone_LeavesAllOthersBeforeItsSecurityGroups(t *testing.T) {
 	}
 }
 
-// The service controller asks whether a Service has a load balancer, and whether anything is left of it.
+// A Service exists for the service controller while it has a load balancer, or remains of one.
 func TestGone_ExistsWhileAnythingIsLeft(t *testing.T) {
 	t.Parallel()
 	left := floatingAt("left", "203.0.113.8", "")

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -23,7 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// A refused Service is kept with the nodes of now, whichever of its settings is the refused one.
+// A refused Service keeps its load balancer with the present nodes, whichever setting is refused.
 func TestNewKept_ReadsWhatIsValid(t *testing.T) {
 	t.Parallel()
 	weighed := func(r *rig) { r.store.Update(r.svc.UID, func(e *state.Entry) { e.Applied = appliedOn("lb", true) }) }
@@ -98,7 +97,7 @@ func TestRecall_OfKeptNeedsTheFullContents(t *testing.T) {
 	}
 }
 
-// The load balancer to keep is that on which the Service is served: not one that it newly names, nor one that is to replace it.
+// The kept load balancer is the one that serves the Service: not one that the Service newly names, nor its replacement.
 func TestObserve_OfKeptFindsWhatServes(t *testing.T) {
 	t.Parallel()
 	const own, next = "own", "next"
@@ -124,7 +123,7 @@ func TestObserve_OfKeptFindsWhatServes(t *testing.T) {
 		"one that has replaced it, floating IP": {prepare: func(r *rig) {
 			r.add(balancer(own), balancer(next, replaces))
 			at("203.0.113.7")(r.svc)
-			r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.8", PortID: "vip-of-next"}}
+			r.add(floatingAt("fip", "203.0.113.8", "vip-of-next", describedAs("")))
 		}, want: next, replaced: true},
 		"a search that fails": {prepare: func(r *rig) { r.add(balancer(own)); r.fails["load-balancers"] = errFailed }, err: errFailed},
 	} {
@@ -189,12 +188,12 @@ func TestRestoreFloatingIP_ReplacesALostOne(t *testing.T) {
 		}
 		r.add(balancer("lb", identified(of)), listenerOn("lb", true))
 		if test.foreign {
-			r.floatingIPs = []floatingips.FloatingIP{{ID: "lost", FloatingIP: lost}}
+			r.add(floatingAt("lost", lost, "", describedAs("")))
 		} else if test.there {
-			r.floatingIPs = append(r.floatingIPs, floatingips.FloatingIP{ID: "lost", FloatingIP: lost, PortID: test.on, Description: own})
+			r.add(floatingAt("lost", lost, test.on))
 		}
 		if test.attached != "" {
-			r.floatingIPs = append(r.floatingIPs, floatingips.FloatingIP{ID: "other", FloatingIP: test.attached, PortID: "vip-of-lb", Description: own})
+			r.add(floatingAt("other", test.attached, "vip-of-lb"))
 		}
 		if test.published != "" {
 			at(test.published)(r.svc)
@@ -270,7 +269,7 @@ func TestDesire_OfKeptNeedsTheRangeOfItsMembers(t *testing.T) {
 	}
 }
 
-// Which members a kept load balancer gets depends on what it has, what is permitted, and what can be read.
+// The members of a kept load balancer depend on its present ones, on the limits, and on the reads that succeed.
 func TestDesire_OfKeptFollowsAsFarAsItMay(t *testing.T) {
 	t.Parallel()
 	inSubnets := func(c *config.LoadBalancer) { c.SubnetID = "" }
@@ -322,7 +321,7 @@ func TestDesire_OfKeptFollowsAsFarAsItMay(t *testing.T) {
 	}
 }
 
-// A kept load balancer loses nothing that was there at the start, and gets nothing but its members and its floating IP.
+// A kept load balancer loses none of its parts, and gets nothing but members and a floating IP.
 func TestPlan_OfKeptChangesLittle(t *testing.T) {
 	t.Parallel()
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora", Orphans: []model.Pool{{ID: "left"}}, Status: model.Status{Provisioning: "ACTIVE"}}

@@ -84,7 +84,7 @@ func TestChanges_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 	}
 }
 
-func TestNoteRefusal_TellsWhatAStepShows(t *testing.T) {
+func TestNoteRefusal_DependsOnTheStep(t *testing.T) {
 	t.Parallel()
 	full := plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{Listeners: make([]model.Listener, 1)}}
 	empty := plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{}}
@@ -118,7 +118,7 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 	}
 	o.Memory.Store.Update(svc.UID, func(e *state.Entry) { e.Made.Touched = true })
 	if _, complete, _ := o.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, nil); complete {
-		t.Error("after a round began, nobody knows all")
+		t.Error("after a round began, not all is known")
 	}
 }
 

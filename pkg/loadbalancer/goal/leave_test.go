@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -88,7 +87,7 @@ func TestLeaveOthers_RemovesWhatAServiceHasLeft(t *testing.T) {
 		"one that it had, is entered": {previous: []string{"now"}, entered: []string{"old"}, change: func(r *rig) { r.fails["apply"] = errFailed }, left: []string{"old"}},
 	} {
 		r := newRig(t, configured(func(c *config.LoadBalancer) { c.CascadeDelete = true }), balancer("now"), balancer("old"))
-		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "vip-of-old", Description: rigIdentity().FloatingIPs().Description()}}
+		r.add(floatingAt("fip", "203.0.113.7", "vip-of-old"))
 		if test.change != nil {
 			test.change(r)
 		}
@@ -118,7 +117,7 @@ func TestLeaveOthers_RemovesWhatAServiceHasLeft(t *testing.T) {
 	}
 }
 
-// What belongs to the plan of the present load balancer, such as the one that it replaces, is not left.
+// A load balancer in the plan of the present one, such as its predecessor, is not left.
 func TestFindOthers_LeavesOutWhatIsPartOfThePlan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -146,7 +145,7 @@ func TestFindOthers_LeavesOutWhatIsPartOfThePlan(t *testing.T) {
 	}
 }
 
-// Each read of a load balancer that a Service leaves must succeed before anything of it is removed.
+// Nothing is removed from a load balancer before all reads of it have succeeded.
 func TestStartLeaving_NeedsTheContents(t *testing.T) {
 	t.Parallel()
 	gone := byOctavia(http.StatusNotFound, "not found")
@@ -163,7 +162,7 @@ func TestStartLeaving_NeedsTheContents(t *testing.T) {
 		}, "previous load balancer old disappeared"},
 	} {
 		r := newRig(t, balancer("old"), listenerOn("old", true))
-		r.floatingIPs = []floatingips.FloatingIP{{ID: "of another", Description: rigIdentity().FloatingIPs().Description()}}
+		r.add(floatingAt("of another", "", ""))
 		test.change(r)
 		d := departure{all: []observe.Found{{LoadBalancers: slices.Clone(r.balancers), As: rigIdentity()}}}
 		err := r.leaver.startLeaving(r.ctx, r.ask().in, &d, plan.Options{}, &r.lock)
@@ -207,7 +206,7 @@ func TestDeleteUnattached_EndsTheFloatingIPOfAnOwnLoadBalancer(t *testing.T) {
 		if test.legacy {
 			description = rigIdentity().FloatingIPs().LegacyDescription()
 		}
-		r.floatingIPs = []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", Description: description}}
+		r.add(floatingAt("fip", "203.0.113.7", "", describedAs(description)))
 		in := r.ask().in
 		if in.Previous, in.Settings.Floating.Keep = test.previous, test.keep; test.asks {
 			in.Settings.LoadBalancerIP = "203.0.113.7"

@@ -20,7 +20,7 @@ import (
 )
 
 // Port, name and address distinguish members of an unknown origin: the controller before may have had nodes.
-func TestHasPods_TellsPodsFromNodes(t *testing.T) {
+func TestHasPods_DistinguishesPodsFromNodes(t *testing.T) {
 	t.Parallel()
 	member := func(name, address string, port int) model.Member {
 		return model.Member{Name: name, Address: address, Port: port}

@@ -75,7 +75,7 @@ func TestServedBy_IsTheProviderOfWhatIsKnownElseOfWhatNeutronHas(t *testing.T) {
 	}
 }
 
-// Services of other providers do not depend on the network of VIPs, and are not held up by it.
+// Services of other providers do not depend on the network of VIPs.
 func TestServedBy_ReadsVIPsOnlyWhereAnAddressIsInTheirNetwork(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

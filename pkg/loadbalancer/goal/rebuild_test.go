@@ -51,7 +51,7 @@ func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	}
 }
 
-// A record is complete with the status tree, if nothing that it does not show can differ. Else everything is read.
+// Record and status tree are enough, unless something that they lack can differ. Else everything is read.
 func TestRebuild_TakesTheRecordWhereNothingElseCanDiffer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -130,10 +130,11 @@ func (r *rig) treeOf(lb *model.LoadBalancer) {
 // withRecordedFloatingIP records a floating IP, which is on a port now.
 func withRecordedFloatingIP(port, kind string) func(*rig, *Inputs, *state.Applied, *Desired) {
 	return func(r *rig, _ *Inputs, applied *state.Applied, _ *Desired) {
-		fip := floatingips.FloatingIP{ID: "fip", FloatingIP: "203.0.113.7", PortID: port, Description: rigIdentity().FloatingIPs().Description()}
+		description := rigIdentity().FloatingIPs().Description()
 		if kind == "legacy" {
-			fip.Description = rigIdentity().FloatingIPs().LegacyDescription()
+			description = rigIdentity().FloatingIPs().LegacyDescription()
 		}
-		r.floatingIPs, applied.LoadBalancer.FloatingIPID = []floatingips.FloatingIP{fip}, "fip"
+		r.add(floatingAt("fip", "203.0.113.7", port, describedAs(description)))
+		applied.LoadBalancer.FloatingIPID = "fip"
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // A load balancer is replaced if it is in ERROR or cannot become the desired one, as far as the Service permits that, and
-// if nobody else uses it. The replacement is in the same subnet, and shows what it replaces once an address is published.
+// if only the Service uses it. The replacement is in the same subnet, and has a tag with its predecessor once an address is
+// published.
 func TestReplacement_IsForWhatCannotStay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -70,7 +71,7 @@ func TestReplacement_IsForWhatCannotStay(t *testing.T) {
 		hash := plan.ReplacementHash(want.LoadBalancer)
 		marked := next.ReplacementHash == hash && slices.Contains(next.Tags, ownership.ReplacesTag("lb", hash))
 		if marked != test.published || !marked && next.ReplacementHash != "" {
-			t.Errorf("%s: it shows what it replaces: %v, tags %v", name, marked, next.Tags)
+			t.Errorf("%s: its tag names its predecessor: %v, tags %v", name, marked, next.Tags)
 		}
 	}
 }

@@ -122,16 +122,16 @@ func TestAnnounce_NamesWhatRevertsAChange(t *testing.T) {
 		unfound        []string
 		want           []string // in this order
 	}{
-		"a change of the Service":           {todo: todo, want: []string{changing}},
-		"drift":                             {reason: state.ReasonChanged, todo: todo, want: []string{changing, reverted}},
-		"drift, reported":                   {reason: state.ReasonChanged, report: differs, reported: todo, want: []string{left}},
-		"reported, unnoticed before":        {report: reportsOne, reported: todo, want: []string{left}},
-		"reported, of a group":              {report: differs, groups: groups, want: []string{left}},
-		"a group":                           {groups: groups, want: []string{changing}},
-		"drift of a group":                  {reason: state.ReasonChanged, groups: groups, want: []string{reverted, changing}},
-		"in ERROR, which nobody has caused": {reason: state.ReasonFailed, todo: todo, want: []string{changing}},
-		"in ERROR, and a change":            {reason: state.ReasonFailed, report: reportsOne, reported: todo, want: []string{left}},
-		"a node without a port":             {groups: &securitygroup.Task{Unfound: []string{"node-1"}}, want: []string{"node-1"}},
+		"a change of the Service":    {todo: todo, want: []string{changing}},
+		"drift":                      {reason: state.ReasonChanged, todo: todo, want: []string{changing, reverted}},
+		"drift, reported":            {reason: state.ReasonChanged, report: differs, reported: todo, want: []string{left}},
+		"reported, unnoticed before": {report: reportsOne, reported: todo, want: []string{left}},
+		"reported, of a group":       {report: differs, groups: groups, want: []string{left}},
+		"a group":                    {groups: groups, want: []string{changing}},
+		"drift of a group":           {reason: state.ReasonChanged, groups: groups, want: []string{reverted, changing}},
+		"in ERROR, without a cause":  {reason: state.ReasonFailed, todo: todo, want: []string{changing}},
+		"in ERROR, and a change":     {reason: state.ReasonFailed, report: reportsOne, reported: todo, want: []string{left}},
+		"a node without a port":      {groups: &securitygroup.Task{Unfound: []string{"node-1"}}, want: []string{"node-1"}},
 	} {
 		recorder := record.NewFakeRecorder(20)
 		p, in := &reporter{events: events.New(recorder, warnings{})}, inputsOf(webService())

@@ -145,7 +145,7 @@ func TestRemember_MovesTheStateOfOthersOnTheLoadBalancer(t *testing.T) {
 }
 
 // The digest of a desired state is that of its settings and of the groups, whenever it is asked for.
-func TestDigestFor_TellsRequestsApart(t *testing.T) {
+func TestDigestFor_DistinguishesRequests(t *testing.T) {
 	t.Parallel()
 	in, settingsOf := inputsOf(webService()), func() *Desired {
 		return &Desired{LoadBalancer: &model.LoadBalancer{Name: "lb"}, Settings: &settings.Settings{}}

@@ -31,7 +31,7 @@ func serving(seconds int64) *v1.Pod {
 // as late as possible. Nothing is reported that is not known.
 func TestRollouts_CompareTheRemovalOfMembersWithTheEndOfPods(t *testing.T) {
 	t.Parallel()
-	const before = 7 * time.Second // what was stored before
+	const before = 7 * time.Second // the stored value
 	took := func(kinds map[watcher.Operation]time.Duration) func(watcher.Kind) (time.Duration, bool) {
 		return func(k watcher.Kind) (time.Duration, bool) {
 			d, known := kinds[k.Operation]

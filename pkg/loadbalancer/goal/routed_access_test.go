@@ -52,7 +52,7 @@ func TestClientsSpec_OpensThePortsThatPacketsHave(t *testing.T) {
 	}
 }
 
-// A rule of a security group cannot tell VIPs apart: two Services with other source ranges cannot have the same port.
+// A rule of a security group is for all VIPs: two Services with different source ranges cannot have the same port.
 func TestClaim_RefusesAPortThatAnotherServiceHasWithOtherRanges(t *testing.T) {
 	t.Parallel()
 	own, other := ranges("198.51.100.0/24"), ranges("192.0.2.0/24")

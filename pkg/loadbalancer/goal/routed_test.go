@@ -15,7 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
@@ -36,10 +35,6 @@ var (
 
 func TestRouted_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 	t.Parallel()
-	others := func(lb *octavia.LoadBalancer) { lb.Listeners = []octavia.Listener{{ID: "listener"}} }
-	foreign := func(r *rig) {
-		r.listeners = append(r.listeners, octavia.Listener{ID: "listener", Name: "another's", Protocol: "TCP", Port: 99, LoadBalancers: []octavia.ObjectID{{ID: "lb"}}, ProvisioningStatus: model.StatusActive})
-	}
 	for name, test := range map[string]struct {
 		svc  *v1.Service
 		rig  []func(*rig)
@@ -58,7 +53,7 @@ func TestRouted_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 			"VIP: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]; floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.2:30080] → []; floating IP 203.0.113.9: associate"},
 		"served elsewhere":            {by(driver.Router, at("10.0.0.100")), nil, "!load balancer of another provider"},
 		"served elsewhere, permitted": {by(driver.Router, at("10.0.0.100"), replaceable, internalOne), []func(*rig){balancer("lb")}, "VIP: create in subnet vips; VIP made last: next hops [] → [10.0.0.1]; load balancer kube_service_rig_default_web (lb): delete: the Service has a VIP of provider router"},
-		"others use it":               {by(driver.Router, at("10.0.0.100"), replaceable, internalOne), []func(*rig){balancer("lb", others), foreign}, "!load balancer that others use, or several"},
+		"others use it":               {by(driver.Router, at("10.0.0.100"), replaceable, internalOne), []func(*rig){balancer("lb"), listenerOn("lb", false)}, "!load balancer that others use, or several"},
 		"a VIP in a network of before": {by(driver.Router, at("10.78.0.5"), internalOne), []func(*rig){vipAt("10.78.0.5", func(port *neutron.VIPPort) {
 			port.FixedIPs[0].SubnetID, port.NetworkID = "old-vips", "old-net"
 		})}, ""},

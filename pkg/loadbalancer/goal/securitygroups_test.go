@@ -83,7 +83,7 @@ func TestVIPSubnet_IsThatOfTheExistingLoadBalancer(t *testing.T) {
 	}
 }
 
-// Which request the groups get decides on what is read, on clients that stay, and on ports that are left.
+// The request to the security groups decides on reads, on clients that stay, and on ports that are left.
 func TestPlanGroups_AsksForWhatMayDiffer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

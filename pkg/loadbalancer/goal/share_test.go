@@ -65,7 +65,7 @@ func TestSharers_AreTheServicesThatWantTheLoadBalancerOfAShare(t *testing.T) {
 	}
 }
 
-// What a Service has under another name is what it leaves.
+// A Service leaves a load balancer that it shares by another name.
 func TestSharer_HasItsPlaceUnderTheNameOfTheShare(t *testing.T) {
 	t.Parallel()
 	created := noon.Add(-time.Hour)
@@ -168,7 +168,7 @@ func TestJoin_FindsTheLoadBalancerOfTheShareOrItsCreator(t *testing.T) {
 	}
 }
 
-// A Service that waits for the creator of its share looks again every second, without a worker, and tells whom it waits for
+// A Service that waits for the creator of its share looks again every second, without a worker, and reports the Service that it waits for
 // after two minutes.
 func TestJoin_WaitsForTheCreatorOfTheShare(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// adopted makes a load balancer one of cloud-provider-openstack.
+// adopted gives a load balancer no tags, as cloud-provider-openstack does.
 func adopted(lb *octavia.LoadBalancer) { lb.Tags = nil }
 
 // The lists that all Services share are enough for a load balancer that is found as usual. Any other is read in full.
