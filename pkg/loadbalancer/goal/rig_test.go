@@ -59,7 +59,7 @@ type rig struct {
 	lock      async.Guard
 }
 
-// newRig returns a rig after changes, which happen before the engine reads the configuration.
+// newRig returns a rig. The changes are made before the engine, which reads the configuration.
 func newRig(t *testing.T, changes ...func(*rig)) *rig {
 	t.Helper()
 	clk := testingclock.NewFakeClock(noon)
@@ -113,7 +113,7 @@ func (r *rig) add(changes ...func(*rig)) {
 	}
 }
 
-// of makes a Service that of the rig.
+// of replaces the Service, and returns the rig.
 func (r *rig) of(svc *v1.Service) *rig {
 	r.svc = svc
 	return r
@@ -122,7 +122,7 @@ func (r *rig) of(svc *v1.Service) *rig {
 // subject returns the Service with the nodes.
 func (r *rig) subject() Subject { return Subject{Service: r.svc, Nodes: r.nodes} }
 
-// must returns a goal of the Service.
+// must ends the test with the error of a goal.
 func must[G any](r *rig) func(G, error) G {
 	return func(goal G, err error) G {
 		r.t.Helper()
@@ -133,14 +133,21 @@ func must[G any](r *rig) func(G, error) G {
 	}
 }
 
-// ask, keep, route, keepRouted and leave return the goals of the Service: in Octavia, the same while it is refused, of the
-// providers router and port-forwarding, the same while it is refused, and deleted.
-func (r *rig) ask() *Asked              { return must[*Asked](r)(r.NewAsked(r.ctx, r.subject(), false)) }
+// ask returns the goal that the Service gets its desired load balancer in Octavia.
+func (r *rig) ask() *Asked { return must[*Asked](r)(r.NewAsked(r.ctx, r.subject(), false)) }
+
+// keep returns the goal that the Service, which is refused, keeps its load balancer in Octavia.
 func (r *rig) keep(limits Limits) *Kept { return must[*Kept](r)(r.NewKept(r.ctx, r.subject(), limits)) }
-func (r *rig) route() Goal              { return must[Goal](r)(r.NewRouted(r.ctx, r.subject(), false)) }
+
+// route returns the goal of a Service of the provider router or port-forwarding.
+func (r *rig) route() Goal { return must[Goal](r)(r.NewRouted(r.ctx, r.subject(), false)) }
+
+// keepRouted returns the goal that the Service, which is refused, stays with the provider router or port-forwarding.
 func (r *rig) keepRouted(provider string) Goal {
 	return must[Goal](r)(r.NewRoutedKept(r.ctx, r.subject(), provider, Limits{}))
 }
+
+// leave returns the goal of a deletion in Octavia.
 func (r *rig) leave(previous ...string) *Gone {
 	return must[*Gone](r)(r.NewGone(r.ctx, Subject{Service: r.svc}, nil, previous))
 }
@@ -159,7 +166,7 @@ func (r *rig) prepare(act func()) {
 	r.sent, r.fails = nil, fails
 }
 
-// planned observes and compares, as a round without memory does.
+// planned observes the cloud and plans, as a round without memory does.
 func planned(t *testing.T, g Goal) (r Round, todo plan.Plan, err error) {
 	t.Helper()
 	if r.Have, err = g.Observe(t.Context(), new(async.Guard)); err != nil {
@@ -169,6 +176,7 @@ func planned(t *testing.T, g Goal) (r Round, todo plan.Plan, err error) {
 	return r, todo, err
 }
 
+// compare plans for an observation.
 func compare(ctx context.Context, g Goal, r *Round) (todo plan.Plan, err error) {
 	if r.Want, err = g.Desire(ctx, *r); err != nil {
 		return todo, err
