@@ -28,8 +28,6 @@ type act struct {
 	keys map[string]string
 	// twoNetworks is set if nodes have addresses in two networks.
 	twoNetworks bool
-	// back is that of Scenario.
-	back int
 	// before has the existing Services; nil: web.
 	before []*v1.Service
 	// endpoints are the nodes with endpoints of web; nil: they are not watched.
@@ -47,7 +45,6 @@ func (a act) on(c cloud) Scenario {
 	maps.Copy(keys, a.keys)
 	return Scenario{
 		Name: a.name + " on " + c.name, Kind: a.name, Options: testenv.Options{Simulator: c.simulator(), Keys: keys, SecondNetwork: a.twoNetworks},
-		Back: a.back,
 		Before: func(env *testenv.Env) error {
 			addClass(env)
 			for _, svc := range a.before {
@@ -265,8 +262,7 @@ func podActs() []act {
 		{name: "members follow pods", endpoints: []string{"node-1"}, do: annotate(mode, nodes)},
 		{name: "members follow pods no more", before: following(), endpoints: []string{"node-1"}, do: annotate(mode, annotation.MembersNodes)},
 		{name: "pods become members", endpoints: []string{"node-1", "node-2"}, do: annotate(annotation.Class, PodClass)},
-		// If the cloud refuses it in the middle, all nodes become members until the next attempt: node-2, in two pools.
-		{name: "pods become members in place of their nodes", before: following(), endpoints: []string{"node-1"}, back: 2, do: edit(func(svc *v1.Service) {
+		{name: "pods become members in place of their nodes", before: following(), endpoints: []string{"node-1"}, do: edit(func(svc *v1.Service) {
 			delete(svc.Annotations, mode)
 			svc.Annotations[annotation.Class] = PodClass
 		})},
