@@ -330,7 +330,7 @@ func TestServices_AnswerFromTheState(t *testing.T) {
 		e.Stay = model.Stay{For: time.Second}
 	})
 	if !u.FollowsPods(pods) || u.FollowsPods(nodes) || u.FollowsPods(named("unknown")) {
-		t.Error("pods are not the members of the Service whose load balancer has pods")
+		t.Error("the Service has a load balancer with pods, and pods are not its members")
 	}
 	if u.IsRefused(pods) || !u.IsRefused(nodes) || u.Stay(pods) != (model.Stay{}) || u.Stay(nodes).For != time.Second {
 		t.Error("refusal or stay are those of another Service")
@@ -418,7 +418,7 @@ func TestEventMemory_NamesTheLoadBalancerThatTheProcessKnows(t *testing.T) {
 	}
 }
 
-// said records what is said of a Service.
+// said records the conditions of a Service.
 type said struct {
 	conditions []conditions.Condition
 	record     annotation.Record

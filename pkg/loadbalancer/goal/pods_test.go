@@ -114,7 +114,7 @@ func TestPlacePods_RefusesPodsThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// On a provider whose monitors need ports of the members, pods behind routes have none.
+// Some providers need ports of the members for their monitors. Pods behind routes have no ports.
 func TestPlacePods_LeavesOutMonitorsThatWouldFail(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -189,20 +189,20 @@ func TestOutgoing_IsTheLoadBalancerThatTheServiceLeaves(t *testing.T) {
 		want   string // the load balancer, or words of the refusal after "!"
 		reads  bool
 	}{
-		"never served":                            {by(driver.Router), false, []func(*rig){balancer("lb")}, "", false},
-		"never served, older":                     {by(driver.Router, old), false, []func(*rig){balancer("lb")}, "lb", true},
-		"never served, begun":                     {by(driver.Router), false, []func(*rig){balancer("lb"), begun}, "lb", true},
-		"never served, nothing there":             {by(driver.Router, old), false, nil, "", true},
-		"served":                                  {by(driver.Router, at("10.77.0.5"), old), true, []func(*rig){balancer("lb")}, "", false},
-		"served, begun":                           {by(driver.Router, at("10.77.0.5")), true, []func(*rig){balancer("lb"), begun}, "lb", true},
-		"served elsewhere":                        {by(driver.Router, at("10.0.0.100")), false, []func(*rig){balancer("lb")}, "!has a load balancer of another provider", true},
-		"served elsewhere, permitted":             {by(driver.Router, at("10.0.0.100"), replaceable), false, []func(*rig){balancer("lb")}, "lb", true},
-		"served elsewhere, nothing there":         {by(driver.Router, at("10.0.0.100")), false, nil, "", true},
-		"served elsewhere, without Octavia":       {by(driver.Router, at("10.0.0.100")), false, []func(*rig){failingAt("version", noOctavia)}, "", true},
-		"the same, known later":                   {by(driver.Router, at("10.0.0.100")), false, []func(*rig){failingAt("load-balancers", noOctavia)}, "", true},
-		"begun, and others use it":                {by(driver.Router, at("10.77.0.5")), true, []func(*rig){balancer("lb"), listenerOn("lb", false), begun}, "!that others use, or several", true},
-		"several":                                 {by(driver.Router, old), false, []func(*rig){balancer("lb"), balancer("lb-2")}, "!that others use, or several", true},
-		"one of its name, whose owner is unclear": {by(driver.Router, hostname, replaceable), false, []func(*rig){balancer("lb", unproven)}, "", true},
+		"never served":                         {by(driver.Router), false, []func(*rig){balancer("lb")}, "", false},
+		"never served, older":                  {by(driver.Router, old), false, []func(*rig){balancer("lb")}, "lb", true},
+		"never served, begun":                  {by(driver.Router), false, []func(*rig){balancer("lb"), begun}, "lb", true},
+		"never served, nothing there":          {by(driver.Router, old), false, nil, "", true},
+		"served":                               {by(driver.Router, at("10.77.0.5"), old), true, []func(*rig){balancer("lb")}, "", false},
+		"served, begun":                        {by(driver.Router, at("10.77.0.5")), true, []func(*rig){balancer("lb"), begun}, "lb", true},
+		"served elsewhere":                     {by(driver.Router, at("10.0.0.100")), false, []func(*rig){balancer("lb")}, "!has a load balancer of another provider", true},
+		"served elsewhere, permitted":          {by(driver.Router, at("10.0.0.100"), replaceable), false, []func(*rig){balancer("lb")}, "lb", true},
+		"served elsewhere, nothing there":      {by(driver.Router, at("10.0.0.100")), false, nil, "", true},
+		"served elsewhere, without Octavia":    {by(driver.Router, at("10.0.0.100")), false, []func(*rig){failingAt("version", noOctavia)}, "", true},
+		"the same, known later":                {by(driver.Router, at("10.0.0.100")), false, []func(*rig){failingAt("load-balancers", noOctavia)}, "", true},
+		"begun, and others use it":             {by(driver.Router, at("10.77.0.5")), true, []func(*rig){balancer("lb"), listenerOn("lb", false), begun}, "!that others use, or several", true},
+		"several":                              {by(driver.Router, old), false, []func(*rig){balancer("lb"), balancer("lb-2")}, "!that others use, or several", true},
+		"one of its name, of an unclear owner": {by(driver.Router, hostname, replaceable), false, []func(*rig){balancer("lb", unproven)}, "", true},
 	} {
 		r := newRig(t, test.rig...)
 		g := &withoutOctavia{Engine: r.Engine, in: r.of(test.svc).route().Inputs()}

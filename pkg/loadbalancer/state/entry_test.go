@@ -220,7 +220,7 @@ func TestFork_KnowsNothingThatIsOnlyOfOtherServices(t *testing.T) {
 	fork.Retained.Add(web, "previewed")
 	fork.Sweep(project.Of(began.Add(time.Hour), nil, nil))
 	if got := store.Retained.IDs(web); !slices.Equal(got, []string{"fip"}) {
-		t.Errorf("a preview has changed what is retained: %v", got)
+		t.Errorf("a preview has changed the retained floating IPs: %v", got)
 	}
 }
 

@@ -420,7 +420,7 @@ func TestMembersChanged_SeparatesMaintenanceFromOtherChanges(t *testing.T) {
 	}
 }
 
-// What is back in service, or has lost its weight, is not among the few members that a large pool shows.
+// A member that is back in service, or has lost its weight, is not among the few members that a large pool shows.
 func TestMembersChanged_KnowsWhatIsBackInALargePool(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

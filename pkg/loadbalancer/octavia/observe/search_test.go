@@ -34,7 +34,7 @@ func idsOf(found []octavia.LoadBalancer) string {
 	return strings.Join(ids, " ")
 }
 
-// searches are the cases of a search: what is found, as whose, and with which requests.
+// searches are the cases of a search: the load balancers that it finds, their owners, and its requests.
 type searches map[string]struct {
 	project *tenant
 	hints   observe.Hints

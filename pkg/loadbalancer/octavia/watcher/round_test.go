@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
-// rounds is a Watcher whose rounds a test calls.
+// rounds is a Watcher. The test calls its rounds.
 type rounds struct {
 	*Watcher
 
