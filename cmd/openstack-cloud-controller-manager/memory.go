@@ -10,8 +10,8 @@ import (
 )
 
 // gcPercent is the growth of the heap after which the garbage collector runs, as in GOGC. A change of a
-// node takes several times the memory of the time between changes. With Go's 100 its peak is a fifth to a
-// third higher, and CPU time a tenth lower (docs/internals/sizing.md).
+// node takes several times the memory of the time between changes. With Go's 100 its peak is a fifth
+// higher (docs/internals/sizing.md).
 const gcPercent = 50
 
 // limitMemory sets how far the heap may grow, unless GOGC is set, and the memory limit of the Go runtime
