@@ -38,8 +38,10 @@ type Kept struct {
 	in     Inputs
 	unread settings.Unread
 	limits Limits
-	// choose returns the nodes that become members with other settings.
-	choose func(context.Context, *settings.Settings) (*members.Set, error)
+	// choose returns the nodes that become members with other settings, accepted is the mode of members
+	// in the last state that was completely applied, "" if that is unknown.
+	choose   func(context.Context, *settings.Settings) (*members.Set, error)
+	accepted string
 	// like is the load balancer to keep: the first observation of the round.
 	like *model.LoadBalancer
 	// look is the progress of Observe between two calls, unnamed is set if the named load balancer
@@ -124,8 +126,12 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	}
 	in := e.inputs(of, parsed, selected, version)
 	in.Endpoints, in.Second = endpoints, e.Candidates.second(parsed, nodes)
+	var accepted string
+	if last := e.Memory.Store.Get(svc.UID).Accepted; last != nil {
+		accepted = e.Settings.MembersMode(last)
+	}
 	return &Kept{
-		in: in, unread: unread, limits: limits,
+		in: in, unread: unread, limits: limits, accepted: accepted,
 		choose: func(ctx context.Context, s *settings.Settings) (*members.Set, error) {
 			return e.Candidates.choose(ctx, s, nodes)
 		},

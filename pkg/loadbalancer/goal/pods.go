@@ -67,13 +67,17 @@ func (p *planner) reach(ctx context.Context, in Inputs, vip model.VIP, drv drive
 }
 
 // usePresentMode sets nodes as members in the settings of a refused Service if these are the members of
-// the load balancer, or pods: the mode may be the refused change.
+// the load balancer, or pods: the mode may be the refused change. Nodes are chosen as in the last state that was
+// completely applied, or by the default if that is unknown.
 func (k *Kept) usePresentMode(ctx context.Context, lb *model.LoadBalancer) error {
 	pods, known := k.planner.hasPods(k.in, lb)
 	if !known || pods == k.in.Settings.ByPods() {
 		return nil
 	}
-	present := k.in.Settings.WithPods(pods)
+	present := k.in.Settings.WithPods()
+	if !pods {
+		present = k.in.Settings.WithNodes(k.accepted)
+	}
 	selected, err := k.choose(ctx, present)
 	if err != nil {
 		return err

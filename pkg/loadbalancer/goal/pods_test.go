@@ -149,35 +149,41 @@ func TestPlacePods_LeavesOutMonitorsThatWouldFail(t *testing.T) {
 	}
 }
 
-// The mode of a kept Service may be the refused change: it keeps pods, or nodes, as they are.
+// The mode of a kept Service may be the refused change: it keeps pods, or nodes, as they are. Of nodes, it keeps
+// those that the last accepted mode chooses.
 func TestUsePresentMode_KeepsPodsOrNodes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		asked string
-		pods  bool // of the load balancer
-		fails bool
-		want  bool
+		asked, accepted string
+		pods            bool // of the load balancer
+		fails           bool
+		want            string
 	}{
-		"nodes":           {annotation.MembersNodes, false, false, false},
-		"not known":       {annotation.MembersPods, false, false, true},
-		"nodes for pods":  {annotation.MembersNodes, true, false, true},
-		"pods for nodes":  {annotation.MembersPods, false, false, false},
-		"pods":            {annotation.MembersPods, true, false, true},
-		"a range is lost": {annotation.MembersPods, false, true, true},
+		"nodes":                {annotation.MembersNodes, annotation.MembersEndpointNodes, false, false, annotation.MembersNodes},
+		"not known":            {annotation.MembersPods, annotation.MembersNodes, false, false, annotation.MembersPods},
+		"nodes for pods":       {annotation.MembersNodes, annotation.MembersPods, true, false, annotation.MembersPods},
+		"pods for nodes":       {annotation.MembersPods, annotation.MembersNodes, false, false, annotation.MembersNodes},
+		"pods for some nodes":  {annotation.MembersPods, annotation.MembersEndpointNodes, false, false, annotation.MembersEndpointNodes},
+		"pods after a restart": {annotation.MembersPods, "", false, false, ""},
+		"pods":                 {annotation.MembersPods, annotation.MembersPods, true, false, annotation.MembersPods},
+		"a range is lost":      {annotation.MembersPods, annotation.MembersNodes, false, true, annotation.MembersPods},
 	} {
 		r := newRig(t, configured(func(c *config.LoadBalancer) { c.MemberSubnetID, c.MemberAddressBySubnet = "subnet", true }), service(fixture.Annotated(annotation.Members, test.asked)))
-		k := r.keep(Limits{})
 		r.store.Update(r.svc.UID, func(e *state.Entry) {
+			if test.accepted != "" {
+				e.Accepted = fixture.Service(fixture.Annotated(annotation.Members, test.accepted))
+			}
 			if e.Applied = nil; name != "not known" {
 				e.Applied = &state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", Pods: test.pods}}
 			}
 		})
+		k := r.keep(Limits{})
 		if test.fails {
 			k.choose = func(context.Context, *settings.Settings) (*members.Set, error) { return nil, errFailed }
 		}
 		err := k.usePresentMode(r.ctx, &model.LoadBalancer{ID: "lb"})
-		if errors.Is(err, errFailed) != test.fails || k.in.Settings.ByPods() != test.want || len(k.in.Members.Backends) != 2 {
-			t.Errorf("%s: by pods: %v, error %v", name, k.in.Settings.ByPods(), err)
+		if errors.Is(err, errFailed) != test.fails || k.in.Settings.Members.Mode != test.want || len(k.in.Members.Backends) != 2 {
+			t.Errorf("%s: mode %q, error %v", name, k.in.Settings.Members.Mode, err)
 		}
 	}
 }

@@ -28,13 +28,20 @@ const (
 // ByPods reports whether pods are the members, and not nodes with their NodePorts.
 func (s *Settings) ByPods() bool { return s.Members.Mode == annotation.MembersPods }
 
-// WithPods returns the settings with pods as members, or nodes, by the default.
-func (s *Settings) WithPods(pods bool) *Settings {
+// WithPods returns the settings with pods as members.
+func (s *Settings) WithPods() *Settings {
 	changed := *s
-	if pods {
-		changed.Members.ofPods()
-	} else {
-		changed.Members.ofNodes()
+	changed.Members.ofPods()
+	return &changed
+}
+
+// WithNodes returns the settings with nodes as members, in a mode: see FollowsEndpoints. That of pods stands for
+// the default.
+func (s *Settings) WithNodes(mode string) *Settings {
+	changed := *s
+	changed.Members.ofNodes()
+	if mode != annotation.MembersPods {
+		changed.Members.Mode = mode
 	}
 	return &changed
 }
@@ -123,7 +130,7 @@ func asksKubeProxy(protocol model.Protocol, drv driver.Driver) bool {
 // MayFollowEndpoints is that of the settings of a Service. It reads only these, because it is called
 // for each change of endpoints.
 func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool {
-	return mayFollow(p.mode(svc), local(svc) || p.Routed(svc))
+	return mayFollow(p.MembersMode(svc), local(svc) || p.Routed(svc))
 }
 
 // Routed reports whether a Service requests the provider router or port-forwarding. It reads only this setting.
@@ -143,7 +150,9 @@ func (p *Parser) provider(svc *v1.Service) string {
 }
 
 // FollowsPods is ByPods of the settings of a Service. It reads only these, as MayFollowEndpoints does.
-func (p *Parser) FollowsPods(svc *v1.Service) bool { return p.mode(svc) == annotation.MembersPods }
+func (p *Parser) FollowsPods(svc *v1.Service) bool {
+	return p.MembersMode(svc) == annotation.MembersPods
+}
 
 // WeighsNodes is MemberSettings.Counts of the settings of a Service. It reads only these.
 func (p *Parser) WeighsNodes(svc *v1.Service) bool {
@@ -151,8 +160,8 @@ func (p *Parser) WeighsNodes(svc *v1.Service) bool {
 	return p.choice(svc, annotation.MemberWeights, ofClass, p.config.LoadBalancer.MemberWeights) == annotation.WeightsEndpoints
 }
 
-// mode returns which nodes become members, "" if neither the Service nor cloud.conf sets it.
-func (p *Parser) mode(svc *v1.Service) string {
+// MembersMode returns which nodes become members, "" if neither the Service nor cloud.conf sets it.
+func (p *Parser) MembersMode(svc *v1.Service) string {
 	return p.choice(svc, annotation.Members, func(class *config.LoadBalancerClass) string { return class.Members }, p.config.LoadBalancer.Members)
 }
 

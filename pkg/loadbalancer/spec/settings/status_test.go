@@ -123,14 +123,17 @@ func TestWithPods_ChangesTheMembersAndBack(t *testing.T) {
 			t.Errorf("members in subnets %q are in those of their nodes: %v", subnets, m.InNodeSubnets())
 		}
 	}
-	pods := s.WithPods(true)
+	pods := s.WithPods()
 	if !pods.ByPods() || !pods.Members.InNodeSubnets() || pods.Members.Max != 0 {
 		t.Errorf("with pods: %+v", pods.Members)
 	}
 	if s.ByPods() || s.Members.SubnetID != "m" {
 		t.Errorf("the settings with nodes are changed: %+v", s.Members)
 	}
-	back := pods.WithPods(false)
+	if mode := pods.WithNodes(annotation.MembersEndpointNodes).Members.Mode; mode != annotation.MembersEndpointNodes {
+		t.Errorf("with nodes that have endpoints: %q", mode)
+	}
+	back := pods.WithNodes(annotation.MembersPods)
 	if back.ByPods() || back.Members.SubnetID != "m" || back.Members.DefaultSubnetID != s.Members.DefaultSubnetID || back.Members.Max != 3 {
 		t.Errorf("with nodes again: %+v, before %+v", back.Members, s.Members)
 	}
