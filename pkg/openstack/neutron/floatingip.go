@@ -45,13 +45,16 @@ func (f FloatingIPFilter) query(projectID string) url.Values {
 	return q
 }
 
+// floatingIPAPI reads and writes floating IPs.
+type floatingIPAPI struct{ requests }
+
 // FloatingIPs lists floating IPs of the session's project.
-func (c *Client) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+func (c floatingIPAPI) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	if filter.empty() != filter.All {
 		return nil, errors.New("list floating IPs: the filter is empty")
 	}
 	q := filter.query(c.session.ProjectID())
-	found, err := list(ctx, c, "floatingips", q, func(fip listed) string { return fip.ID })
+	found, err := list(ctx, c.requests, "floatingips", q, func(fip listed) string { return fip.ID })
 	if err != nil {
 		return nil, apierror.Wrap(err, "list floating IPs")
 	}
@@ -63,7 +66,7 @@ func (c *Client) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]fl
 }
 
 // FloatingIPsOn lists the floating IPs on ports, with one request for every 150 ports.
-func (c *Client) FloatingIPsOn(ctx context.Context, portIDs []string) ([]floatingips.FloatingIP, error) {
+func (c floatingIPAPI) FloatingIPsOn(ctx context.Context, portIDs []string) ([]floatingips.FloatingIP, error) {
 	return inChunks(portIDs, func(chunk []string) ([]floatingips.FloatingIP, error) {
 		return c.FloatingIPs(ctx, FloatingIPFilter{PortIDs: chunk})
 	})
@@ -75,7 +78,7 @@ type listed floatingips.FloatingIP
 
 // CreateFloatingIP creates a floating IP and, with a PortID, associates it in the same request. It
 // may exist if apierror.IsUnsure(err).
-func (c *Client) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error) {
+func (c floatingIPAPI) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return nil, err
@@ -90,7 +93,7 @@ func (c *Client) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOp
 // UpdateFloatingIP associates a floating IP with a port or dissociates it, and changes its
 // description, in one request. Neutron silently moves a floating IP from another port. With
 // RevisionNumber it answers 412 if the floating IP has changed since it was read.
-func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error) {
+func (c floatingIPAPI) UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingi
 
 // DeleteFloatingIP returns a floating IP to its pool. After a 404 it sends a second request to read
 // it. Neutron refuses to delete one with port forwardings: it deletes these, and tries again.
-func (c *Client) DeleteFloatingIP(ctx context.Context, id string) error {
+func (c floatingIPAPI) DeleteFloatingIP(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func (c *Client) DeleteFloatingIP(ctx context.Context, id string) error {
 	}
 	err = remove()
 	if apierror.IsForwarded(err) {
-		if err := c.deleteForwardings(ctx, id); err != nil {
+		if err := (forwardingAPI{c.requests}).deleteForwardings(ctx, id); err != nil {
 			return err
 		}
 		err = remove()

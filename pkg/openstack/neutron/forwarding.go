@@ -33,13 +33,16 @@ type ForwardedIP struct {
 	Forwardings []Forwarding `json:"port_forwardings"`
 }
 
+// forwardingAPI reads and writes the port forwardings of floating IPs.
+type forwardingAPI struct{ requests }
+
 // ForwardedIPs lists the floating IPs of the project that have port forwardings.
-func (c *Client) ForwardedIPs(ctx context.Context) ([]ForwardedIP, error) {
+func (c forwardingAPI) ForwardedIPs(ctx context.Context) ([]ForwardedIP, error) {
 	q := url.Values{"fields": {"id", "floating_network_id", "floating_ip_address", "description", "port_forwardings"}}
 	if project := c.session.ProjectID(); project != "" {
 		q.Set("project_id", project)
 	}
-	all, err := list(ctx, c, "floatingips", q, func(fip ForwardedIP) string { return fip.ID })
+	all, err := list(ctx, c.requests, "floatingips", q, func(fip ForwardedIP) string { return fip.ID })
 	var found []ForwardedIP
 	for _, fip := range all {
 		if len(fip.Forwardings) > 0 {
@@ -53,7 +56,7 @@ func (c *Client) ForwardedIPs(ctx context.Context) ([]ForwardedIP, error) {
 func Forwards(fip floatingips.FloatingIP) bool { return fip.PortID == "" && fip.RouterID != "" }
 
 // HasForwardings reports whether Neutron has port forwardings: the service plug-in port_forwarding.
-func (c *Client) HasForwardings(ctx context.Context) (bool, error) {
+func (c forwardingAPI) HasForwardings(ctx context.Context) (bool, error) {
 	err := c.get(ctx, "extensions/floating-ip-port-forwarding", nil, nil)
 	if apierror.IsUnknownAction(err) {
 		return false, nil
@@ -62,7 +65,7 @@ func (c *Client) HasForwardings(ctx context.Context) (bool, error) {
 }
 
 // Forwardings lists the port forwardings of a floating IP.
-func (c *Client) Forwardings(ctx context.Context, floatingIPID string) ([]Forwarding, error) {
+func (c forwardingAPI) Forwardings(ctx context.Context, floatingIPID string) ([]Forwarding, error) {
 	var answer struct {
 		Forwardings []Forwarding `json:"port_forwardings"`
 	}
@@ -71,7 +74,7 @@ func (c *Client) Forwardings(ctx context.Context, floatingIPID string) ([]Forwar
 }
 
 // CreateForwarding creates a port forwarding, and returns its ID.
-func (c *Client) CreateForwarding(ctx context.Context, floatingIPID string, want Forwarding) (id string, err error) {
+func (c forwardingAPI) CreateForwarding(ctx context.Context, floatingIPID string, want Forwarding) (id string, err error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return "", err
@@ -87,7 +90,7 @@ func (c *Client) CreateForwarding(ctx context.Context, floatingIPID string, want
 }
 
 // RetargetForwarding changes the target of a port forwarding, in one request.
-func (c *Client) RetargetForwarding(ctx context.Context, floatingIPID string, to Forwarding) error {
+func (c forwardingAPI) RetargetForwarding(ctx context.Context, floatingIPID string, to Forwarding) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -99,7 +102,7 @@ func (c *Client) RetargetForwarding(ctx context.Context, floatingIPID string, to
 }
 
 // DeleteForwarding deletes a port forwarding. After a 404 it sends a second request to read it.
-func (c *Client) DeleteForwarding(ctx context.Context, floatingIPID, id string) error {
+func (c forwardingAPI) DeleteForwarding(ctx context.Context, floatingIPID, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ func (c *Client) DeleteForwarding(ctx context.Context, floatingIPID, id string) 
 }
 
 // deleteForwardings deletes all port forwardings of a floating IP.
-func (c *Client) deleteForwardings(ctx context.Context, floatingIPID string) error {
+func (c forwardingAPI) deleteForwardings(ctx context.Context, floatingIPID string) error {
 	all, err := c.Forwardings(ctx, floatingIPID)
 	for _, f := range all {
 		if err == nil {

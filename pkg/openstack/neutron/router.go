@@ -58,8 +58,11 @@ func routedPortFields() []string {
 	return []string{"id", "mac_address", "fixed_ips", "allowed_address_pairs", "revision_number", "port_security_enabled"}
 }
 
+// routerAPI reads and writes the routes of routers, and the ports that they lead to.
+type routerAPI struct{ requests }
+
 // Router reads a router. apierror.IsNoRouter(err) if it does not exist or is not visible.
-func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
+func (c routerAPI) Router(ctx context.Context, id string) (*Router, error) {
 	var answer struct {
 		Router Router `json:"router"`
 	}
@@ -72,30 +75,30 @@ func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
 
 // Routers reads the routes and gateways of those routers that are visible to the project, with a request for
 // every 150 of them.
-func (c *Client) Routers(ctx context.Context, ids []string) ([]Router, error) {
+func (c routerAPI) Routers(ctx context.Context, ids []string) ([]Router, error) {
 	return inChunks(ids, func(chunk []string) ([]Router, error) {
 		q := url.Values{"id": chunk, "fields": {"id", "routes", "external_gateway_info", "external_gateways"}}
-		found, err := list(ctx, c, "routers", q, func(r Router) string { return r.ID })
+		found, err := list(ctx, c.requests, "routers", q, func(r Router) string { return r.ID })
 		return found, apierror.Wrap(err, "list routers")
 	})
 }
 
 // RouterInterfaces lists the visible ports of routers in a subnet, or in all subnets of the network
 // if subnetID is empty.
-func (c *Client) RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]Port, error) {
+func (c routerAPI) RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]Port, error) {
 	q := url.Values{"device_owner": {"network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface"}}
 	if subnetID != "" {
 		q.Set("fixed_ips", "subnet_id="+subnetID)
 	} else {
 		q.Set("network_id", networkID)
 	}
-	return c.ports(ctx, q)
+	return portAPI{c.requests}.ports(ctx, q)
 }
 
 // AddRoutes adds routes to a router atomically. Existing routes are no error.
 // apierror.IsUnknownAction(err) without the extension extraroute-atomic, which the list of
 // extensions may omit.
-func (c *Client) AddRoutes(ctx context.Context, routerID string, routes []ExtraRoute) error {
+func (c routerAPI) AddRoutes(ctx context.Context, routerID string, routes []ExtraRoute) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (c *Client) AddRoutes(ctx context.Context, routerID string, routes []ExtraR
 
 // RemoveRoutes removes routes from a router atomically. Missing routes are no error. Other errors
 // are those of AddRoutes.
-func (c *Client) RemoveRoutes(ctx context.Context, routerID string, routes []ExtraRoute) error {
+func (c routerAPI) RemoveRoutes(ctx context.Context, routerID string, routes []ExtraRoute) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -117,7 +120,7 @@ func (c *Client) RemoveRoutes(ctx context.Context, routerID string, routes []Ext
 
 // SetRoutes replaces the routes of a router and returns the new router. apierror.IsStale(err) if
 // the router has changed since it was read.
-func (c *Client) SetRoutes(ctx context.Context, router *Router, routes []ExtraRoute) (*Router, error) {
+func (c routerAPI) SetRoutes(ctx context.Context, router *Router, routes []ExtraRoute) (*Router, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return nil, err
@@ -142,22 +145,22 @@ func routesOf(routes []ExtraRoute) []routers.Route {
 }
 
 // RouterPorts lists the ports of a router in its subnets.
-func (c *Client) RouterPorts(ctx context.Context, routerID string) ([]RoutedPort, error) {
+func (c routerAPI) RouterPorts(ctx context.Context, routerID string) ([]RoutedPort, error) {
 	return c.routedPorts(ctx, url.Values{"device_id": {routerID}})
 }
 
 // PortsWithAddresses lists the ports with any of the addresses, on any network. It sends a request
 // for every 90 addresses, because IPv6 addresses are long in a URL.
-func (c *Client) PortsWithAddresses(ctx context.Context, addresses []string) ([]RoutedPort, error) {
+func (c routerAPI) PortsWithAddresses(ctx context.Context, addresses []string) ([]RoutedPort, error) {
 	return atAddresses(addresses, func(q url.Values) ([]RoutedPort, error) { return c.routedPorts(ctx, q) })
 }
 
-func (c *Client) routedPorts(ctx context.Context, q url.Values) ([]RoutedPort, error) {
-	return listPorts(ctx, c, q, routedPortFields(), func(p RoutedPort) string { return p.ID })
+func (c routerAPI) routedPorts(ctx context.Context, q url.Values) ([]RoutedPort, error) {
+	return listPorts(ctx, c.requests, q, routedPortFields(), func(p RoutedPort) string { return p.ID })
 }
 
 // RoutedPort reads one port.
-func (c *Client) RoutedPort(ctx context.Context, id string) (*RoutedPort, error) {
+func (c routerAPI) RoutedPort(ctx context.Context, id string) (*RoutedPort, error) {
 	var answer struct {
 		Port RoutedPort `json:"port"`
 	}
@@ -169,7 +172,7 @@ func (c *Client) RoutedPort(ctx context.Context, id string) (*RoutedPort, error)
 
 // SetAddressPairs replaces the allowed address pairs of a port. apierror.IsStale(err) if the port
 // has changed since it was read.
-func (c *Client) SetAddressPairs(ctx context.Context, port *RoutedPort, pairs []AddressPair) error {
+func (c routerAPI) SetAddressPairs(ctx context.Context, port *RoutedPort, pairs []AddressPair) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err

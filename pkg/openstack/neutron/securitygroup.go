@@ -5,10 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
@@ -37,41 +35,44 @@ type SecurityGroupRule struct {
 	RemoteAddressGroupID string `json:"remote_address_group_id"`
 }
 
+// securityGroupAPI reads and writes security groups.
+type securityGroupAPI struct{ requests }
+
 // SecurityGroupsNamed lists the project's security groups of a name, with their
 // rules.
-func (c *Client) SecurityGroupsNamed(ctx context.Context, name string) ([]SecurityGroup, error) {
+func (c securityGroupAPI) SecurityGroupsNamed(ctx context.Context, name string) ([]SecurityGroup, error) {
 	return c.securityGroups(ctx, url.Values{"name": {name}})
 }
 
 // AllSecurityGroups lists all security groups of the project, with their rules.
-func (c *Client) AllSecurityGroups(ctx context.Context) ([]SecurityGroup, error) {
+func (c securityGroupAPI) AllSecurityGroups(ctx context.Context) ([]SecurityGroup, error) {
 	return c.securityGroups(ctx, url.Values{})
 }
 
 // SecurityGroupNames lists all security groups of the project, without their rules.
-func (c *Client) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, error) {
+func (c securityGroupAPI) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, error) {
 	return c.securityGroups(ctx, url.Values{"fields": {"id", "name", "description", "tags"}})
 }
 
 // SecurityGroups lists security groups of any project by ID, with their rules. It sends a request
 // for every 150 of them.
-func (c *Client) SecurityGroups(ctx context.Context, ids []string) ([]SecurityGroup, error) {
+func (c securityGroupAPI) SecurityGroups(ctx context.Context, ids []string) ([]SecurityGroup, error) {
 	return inChunks(ids, func(chunk []string) ([]SecurityGroup, error) {
 		return c.securityGroups(ctx, url.Values{"id": chunk})
 	})
 }
 
-func (c *Client) securityGroups(ctx context.Context, q url.Values) ([]SecurityGroup, error) {
+func (c securityGroupAPI) securityGroups(ctx context.Context, q url.Values) ([]SecurityGroup, error) {
 	if project := c.session.ProjectID(); project != "" && q.Get("id") == "" {
 		q.Set("project_id", project)
 	}
-	found, err := list(ctx, c, "security-groups", q, func(g SecurityGroup) string { return g.ID })
+	found, err := list(ctx, c.requests, "security-groups", q, func(g SecurityGroup) string { return g.ID })
 	return found, apierror.Wrap(err, "list security groups")
 }
 
 // CreateSecurityGroup creates a security group. Neutron adds two rules that allow all egress. It
 // may exist if apierror.IsUnsure(err).
-func (c *Client) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
+func (c securityGroupAPI) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return nil, err
@@ -87,26 +88,13 @@ func (c *Client) CreateSecurityGroup(ctx context.Context, name, description stri
 }
 
 // TagSecurityGroup replaces the tags of a security group, which cannot be set at its creation.
-func (c *Client) TagSecurityGroup(ctx context.Context, id string, tags []string) error {
+func (c securityGroupAPI) TagSecurityGroup(ctx context.Context, id string, tags []string) error {
 	return c.tag(ctx, "security-groups", id, tags)
-}
-
-// tag replaces the tags of an object of a collection.
-func (c *Client) tag(ctx context.Context, collection, id string, tags []string) error {
-	client, err := c.session.Network(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = attributestags.ReplaceAll(ctx, client, collection, id, attributestags.ReplaceAllOpts{Tags: tags}).Extract()
-	if err != nil {
-		return apierror.Wrap(err, "tag "+collection+"/"+id)
-	}
-	return nil
 }
 
 // DeleteSecurityGroup deletes a security group with its rules. apierror.IsInUse(err) if ports use
 // it. After a 404 it sends a second request to read it.
-func (c *Client) DeleteSecurityGroup(ctx context.Context, id string) error {
+func (c securityGroupAPI) DeleteSecurityGroup(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -116,17 +104,17 @@ func (c *Client) DeleteSecurityGroup(ctx context.Context, id string) error {
 
 // SecurityGroupRules lists the rules of a group. If descriptions are given, it lists only rules
 // with one of them.
-func (c *Client) SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]SecurityGroupRule, error) {
+func (c securityGroupAPI) SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]SecurityGroupRule, error) {
 	q := url.Values{"security_group_id": {groupID}}
 	if len(descriptions) > 0 {
 		q["description"] = descriptions
 	}
-	found, err := list(ctx, c, "security-group-rules", q, func(r SecurityGroupRule) string { return r.ID })
+	found, err := list(ctx, c.requests, "security-group-rules", q, func(r SecurityGroupRule) string { return r.ID })
 	return found, apierror.Wrap(err, "list rules of security group "+groupID)
 }
 
 // SomeSecurityGroupRules lists the first ingress rules of a group.
-func (c *Client) SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]SecurityGroupRule, error) {
+func (c securityGroupAPI) SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]SecurityGroupRule, error) {
 	q := url.Values{
 		"security_group_id": {groupID}, "direction": {"ingress"}, "limit": {strconv.Itoa(most)}, "fields": {"id", "description"},
 	}
@@ -140,7 +128,7 @@ func (c *Client) SomeSecurityGroupRules(ctx context.Context, groupID string, mos
 }
 
 // SecurityGroupRuleIDs lists the IDs of all rules of the project, by group.
-func (c *Client) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error) {
+func (c securityGroupAPI) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error) {
 	type rule struct {
 		ID      string `json:"id"`
 		GroupID string `json:"security_group_id"`
@@ -149,7 +137,7 @@ func (c *Client) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string,
 	if project := c.session.ProjectID(); project != "" {
 		q.Set("project_id", project)
 	}
-	found, err := list(ctx, c, "security-group-rules", q, func(r rule) string { return r.ID })
+	found, err := list(ctx, c.requests, "security-group-rules", q, func(r rule) string { return r.ID })
 	if err != nil {
 		return nil, apierror.Wrap(err, "list security group rules")
 	}
@@ -162,7 +150,7 @@ func (c *Client) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string,
 
 // CreateSecurityGroupRules adds rules to a group atomically. apierror.IsRuleThere(err) if one of
 // them exists already.
-func (c *Client) CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]SecurityGroupRule, error) {
+func (c securityGroupAPI) CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]SecurityGroupRule, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return nil, err
@@ -180,55 +168,12 @@ func (c *Client) CreateSecurityGroupRules(ctx context.Context, groupID string, w
 }
 
 // DeleteSecurityGroupRule deletes one rule. Neutron has no request for several.
-func (c *Client) DeleteSecurityGroupRule(ctx context.Context, id string) error {
+func (c securityGroupAPI) DeleteSecurityGroupRule(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
 	}
 	return apierror.IgnoreNotFound(apierror.Wrap(rules.Delete(ctx, client, id).ExtractErr(), "delete security group rule "+id))
-}
-
-// PortsInGroup lists the ports in a security group. It filters the answer again, because some
-// Neutrons ignore the filter.
-func (c *Client) PortsInGroup(ctx context.Context, groupID string) ([]Port, error) {
-	all, err := c.ports(ctx, url.Values{"security_groups": {groupID}})
-	if apierror.IsInvalid(err) {
-		all, err = c.ports(ctx, url.Values{})
-	}
-	if err != nil {
-		return nil, err
-	}
-	var using []Port
-	for _, port := range all {
-		if port.UsesGroup(groupID) {
-			using = append(using, port)
-		}
-	}
-	return using, nil
-}
-
-// GroupsOfPorts lists all ports of the project, only with their security groups.
-func (c *Client) GroupsOfPorts(ctx context.Context) ([]Port, error) {
-	q := url.Values{}
-	if project := c.session.ProjectID(); project != "" {
-		q.Set("project_id", project)
-	}
-	return c.portsWith(ctx, q, []string{"id", "security_groups"})
-}
-
-// SetPortGroups replaces the security groups of a port. apierror.IsStale(err) if the port has
-// changed since it was read.
-func (c *Client) SetPortGroups(ctx context.Context, port Port, groupIDs []string) (*Port, error) {
-	client, err := c.session.Network(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var changed Port
-	opts := ports.UpdateOpts{SecurityGroups: &groupIDs, RevisionNumber: port.Revision}
-	if err := ports.Update(ctx, client, port.ID, opts).ExtractInto(&changed); err != nil {
-		return nil, apierror.Wrap(err, "set the security groups of port "+port.ID)
-	}
-	return &changed, nil
 }
 
 // inChunks splits IDs into several requests, because a URL is limited to 8 KiB.

@@ -15,11 +15,14 @@ type SubportAddress struct {
 	Address string
 }
 
+// trunkAPI reads the subports of trunks.
+type trunkAPI struct{ requests }
+
 // SubportAddresses returns the fixed addresses of all trunk subports of the project, by the ID of
 // the server with the trunk's parent port. Nova does not return them. It sends one request if there
 // are no trunks, otherwise two more, and more for every 150 ports. The result is empty if Neutron
 // has no trunks or hides them.
-func (c *Client) SubportAddresses(ctx context.Context) (map[string][]SubportAddress, error) {
+func (c trunkAPI) SubportAddresses(ctx context.Context) (map[string][]SubportAddress, error) {
 	trunks, err := c.trunks(ctx)
 	if err != nil || len(trunks) == 0 {
 		return nil, err
@@ -64,8 +67,8 @@ type trunk struct {
 	} `json:"sub_ports"`
 }
 
-func (c *Client) trunks(ctx context.Context) ([]trunk, error) {
-	found, err := list(ctx, c, "trunks", url.Values{"fields": {"id", "port_id", "sub_ports"}}, func(t trunk) string { return t.ID })
+func (c trunkAPI) trunks(ctx context.Context) ([]trunk, error) {
+	found, err := list(ctx, c.requests, "trunks", url.Values{"fields": {"id", "port_id", "sub_ports"}}, func(t trunk) string { return t.ID })
 	err = apierror.Wrap(err, "list trunks")
 	if apierror.IsUnknownAction(err) || apierror.StatusCode(err) == http.StatusForbidden {
 		return nil, nil
@@ -73,9 +76,9 @@ func (c *Client) trunks(ctx context.Context) ([]trunk, error) {
 	return found, err
 }
 
-func (c *Client) portsByID(ctx context.Context, ids []string) (map[string]Port, error) {
+func (c trunkAPI) portsByID(ctx context.Context, ids []string) (map[string]Port, error) {
 	found, err := inChunks(ids, func(chunk []string) ([]Port, error) {
-		return c.portsWith(ctx, url.Values{"id": chunk}, []string{"id", "network_id", "device_id", "fixed_ips"})
+		return portAPI{c.requests}.portsWith(ctx, url.Values{"id": chunk}, []string{"id", "network_id", "device_id", "fixed_ips"})
 	})
 	ports := map[string]Port{}
 	for _, port := range found {
@@ -85,7 +88,7 @@ func (c *Client) portsByID(ctx context.Context, ids []string) (map[string]Port, 
 }
 
 // networkNames returns the names of the ports' networks, by ID.
-func (c *Client) networkNames(ctx context.Context, ports map[string]Port) (map[string]string, error) {
+func (c trunkAPI) networkNames(ctx context.Context, ports map[string]Port) (map[string]string, error) {
 	names := map[string]string{}
 	var ids []string
 	for _, port := range ports {
@@ -95,7 +98,7 @@ func (c *Client) networkNames(ctx context.Context, ports map[string]Port) (map[s
 		}
 	}
 	found, err := inChunks(ids, func(chunk []string) ([]Network, error) {
-		return c.networks(ctx, url.Values{"id": chunk, "fields": {"id", "name"}})
+		return networkAPI{c.requests}.networks(ctx, url.Values{"id": chunk, "fields": {"id", "name"}})
 	})
 	for _, network := range found {
 		names[network.ID] = network.Name

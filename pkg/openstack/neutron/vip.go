@@ -27,8 +27,11 @@ func vipPortFields() []string {
 	return []string{"id", "name", "network_id", "description", "fixed_ips", "tags", "device_owner"}
 }
 
+// vipPortAPI reads and writes the ports of VIPs.
+type vipPortAPI struct{ requests }
+
 // VIPPorts lists the ports that have a tag, in any network; all ports if the tag is empty.
-func (c *Client) VIPPorts(ctx context.Context, tag string) ([]VIPPort, error) {
+func (c vipPortAPI) VIPPorts(ctx context.Context, tag string) ([]VIPPort, error) {
 	q := url.Values{}
 	if tag != "" {
 		q.Set("tags", tag)
@@ -37,16 +40,16 @@ func (c *Client) VIPPorts(ctx context.Context, tag string) ([]VIPPort, error) {
 }
 
 // VIPPortsDescribed lists the ports that have a description, in any network.
-func (c *Client) VIPPortsDescribed(ctx context.Context, description string) ([]VIPPort, error) {
+func (c vipPortAPI) VIPPortsDescribed(ctx context.Context, description string) ([]VIPPort, error) {
 	return c.vipPorts(ctx, url.Values{"description": {description}})
 }
 
-func (c *Client) vipPorts(ctx context.Context, q url.Values) ([]VIPPort, error) {
-	return listPorts(ctx, c, q, vipPortFields(), func(p VIPPort) string { return p.ID })
+func (c vipPortAPI) vipPorts(ctx context.Context, q url.Values) ([]VIPPort, error) {
+	return listPorts(ctx, c.requests, q, vipPortFields(), func(p VIPPort) string { return p.ID })
 }
 
 // VIPPort reads one port.
-func (c *Client) VIPPort(ctx context.Context, id string) (*VIPPort, error) {
+func (c vipPortAPI) VIPPort(ctx context.Context, id string) (*VIPPort, error) {
 	var answer struct {
 		Port VIPPort `json:"port"`
 	}
@@ -59,7 +62,7 @@ func (c *Client) VIPPort(ctx context.Context, id string) (*VIPPort, error) {
 // CreateVIPPort creates a port with one address in a subnet, the address of want if that has one. It
 // may exist if apierror.IsUnsure(err), and may have no tags after any error. Tags take a second request, unless
 // Neutron has the extension tag-ports-during-bulk-creation.
-func (c *Client) CreateVIPPort(ctx context.Context, want VIPPort) (*VIPPort, error) {
+func (c vipPortAPI) CreateVIPPort(ctx context.Context, want VIPPort) (*VIPPort, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,7 @@ func (c *Client) CreateVIPPort(ctx context.Context, want VIPPort) (*VIPPort, err
 }
 
 // TagPort replaces the tags of a port.
-func (c *Client) TagPort(ctx context.Context, id string, tags []string) error {
+func (c vipPortAPI) TagPort(ctx context.Context, id string, tags []string) error {
 	return c.tag(ctx, "ports", id, tags)
 }
 
@@ -105,7 +108,7 @@ func (o newVIPPort) ToPortCreateMap() (map[string]any, error) {
 }
 
 // DeletePort deletes a port. After a 404 it sends a second request to read it.
-func (c *Client) DeletePort(ctx context.Context, id string) error {
+func (c vipPortAPI) DeletePort(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err

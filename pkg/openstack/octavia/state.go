@@ -57,13 +57,13 @@ func stateFields() []string {
 
 // LoadBalancerStates lists the states of the load balancers of the session's project: those with a
 // provisioning status, or all if it is empty. It sends a request for each page.
-func (c *Client) LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]LoadBalancerState, error) {
+func (c loadBalancerAPI) LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]LoadBalancerState, error) {
 	filter := LoadBalancerFilter{Fields: stateFields(), ProvisioningStatus: provisioningStatus}
-	return listAll(ctx, c, "loadbalancers", filter.query(), func(s LoadBalancerState) string { return s.ID })
+	return listAll(ctx, c.requests, "loadbalancers", filter.query(), func(s LoadBalancerState) string { return s.ID })
 }
 
 // LoadBalancerState reads the state of one load balancer.
-func (c *Client) LoadBalancerState(ctx context.Context, id string) (LoadBalancerState, error) {
+func (c loadBalancerAPI) LoadBalancerState(ctx context.Context, id string) (LoadBalancerState, error) {
 	var answer stateAnswer
 	fields := "?" + url.Values{"fields": stateFields()}.Encode()
 	if err := c.object(ctx, "loadbalancers", id, fields, &answer, func() string { return answer.state.ID }); err != nil {

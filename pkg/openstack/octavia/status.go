@@ -148,7 +148,7 @@ func (n *NodeStatus) field(r *rest.Reader, name []byte) error {
 
 // StatusTree reads the whole state of a load balancer in one request. The cost for Octavia grows
 // linearly with the members on every release.
-func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*StatusTree, error) {
+func (c loadBalancerAPI) StatusTree(ctx context.Context, loadBalancerID string) (*StatusTree, error) {
 	var answer statusAnswer
 	about := func() string { return answer.Statuses.LoadBalancer.ID }
 	if err := c.object(ctx, "loadbalancers", loadBalancerID, "/status", &answer, about); err != nil {

@@ -13,7 +13,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 78, What: "concurrent updates overwrite each other's security groups on a port",
-			File:  "pkg/openstack/neutron/securitygroup.go",
+			File:  "pkg/openstack/neutron/port.go",
 			Old:   `SecurityGroups: &groupIDs, RevisionNumber: port.Revision`,
 			New:   `SecurityGroups: &groupIDs`,
 			Tests: []string{"TestSecurityGroups_ComeAndGoWithManyServicesAtOnce"},

@@ -12,7 +12,7 @@ func groupBreaks() []Break {
 		},
 		{
 			Row: 86, What: "security groups of a port are written without a revision check",
-			File:  "pkg/openstack/neutron/securitygroup.go",
+			File:  "pkg/openstack/neutron/port.go",
 			Old:   `SecurityGroups: &groupIDs, RevisionNumber: port.Revision`,
 			New:   `SecurityGroups: &groupIDs`,
 			Tests: []string{"TestSecurityGroups_LeaveGroupsOfOthersOnPorts"},

@@ -18,9 +18,12 @@ type Quota struct {
 	Reserved int `json:"reserved"`
 }
 
+// projectAPI reads the quotas and permissions of a project.
+type projectAPI struct{ requests }
+
 // Quotas returns the quotas of the session's project with their use, by Neutron's name of the
 // resource.
-func (c *Client) Quotas(ctx context.Context) (map[string]Quota, error) {
+func (c projectAPI) Quotas(ctx context.Context) (map[string]Quota, error) {
 	project := c.session.ProjectID()
 	if project == "" {
 		return nil, errors.New("read quotas of the network service: the project is not known")
@@ -38,7 +41,7 @@ func (c *Client) Quotas(ctx context.Context) (map[string]Quota, error) {
 // apierror.IsForbidden if the policy does not permit the user to create any. Neutron checks the
 // quota, then the policy, then the network (neutron/pecan_wsgi/app.py, the priorities of the
 // hooks). Nothing is created; nil is the answer of no known Neutron.
-func (c *Client) TryFloatingIP(ctx context.Context) error {
+func (c projectAPI) TryFloatingIP(ctx context.Context) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func (c *Client) TryFloatingIP(ctx context.Context) error {
 
 // Sees reports whether any object of a collection, such as "ports", is visible to the user. If not,
 // there is none, or the policy hides them from lists.
-func (c *Client) Sees(ctx context.Context, collection string) (bool, error) {
+func (c projectAPI) Sees(ctx context.Context, collection string) (bool, error) {
 	var answer map[string][]struct{}
 	q := url.Values{"limit": {"1"}, "fields": {"id"}}
 	if err := c.get(ctx, collection, q, &answer); err != nil {
