@@ -38,10 +38,10 @@ type Kept struct {
 	in     Inputs
 	unread settings.Unread
 	limits Limits
-	// choose returns the nodes that become members with other settings, accepted is the mode of members
-	// in the last state that was completely applied, "" if that is unknown.
-	choose   func(context.Context, *settings.Settings) (*members.Set, error)
-	accepted string
+	// choose returns the nodes that become members with other settings. nodesMode chooses them if the
+	// members change from pods to nodes: as in the last state that was completely applied, "" if that is unknown.
+	choose    func(context.Context, *settings.Settings) (*members.Set, error)
+	nodesMode string
 	// like is the load balancer to keep: the first observation of the round.
 	like *model.LoadBalancer
 	// look is the progress of Observe between two calls, unnamed is set if the named load balancer
@@ -126,12 +126,12 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	}
 	in := e.inputs(of, parsed, selected, version)
 	in.Endpoints, in.Second = endpoints, e.Candidates.second(parsed, nodes)
-	var accepted string
-	if last := e.Memory.Store.Get(svc.UID).Accepted; last != nil {
-		accepted = e.Settings.MembersMode(last)
+	var nodesMode string
+	if last := e.Memory.Store.Get(svc.UID).Accepted; last != nil && !e.Settings.FollowsPods(last) {
+		nodesMode = e.Settings.MembersMode(last)
 	}
 	return &Kept{
-		in: in, unread: unread, limits: limits, accepted: accepted,
+		in: in, unread: unread, limits: limits, nodesMode: nodesMode,
 		choose: func(ctx context.Context, s *settings.Settings) (*members.Set, error) {
 			return e.Candidates.choose(ctx, s, nodes)
 		},

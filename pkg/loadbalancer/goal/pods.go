@@ -74,10 +74,11 @@ func (k *Kept) usePresentMode(ctx context.Context, lb *model.LoadBalancer) error
 	if !known || pods == k.in.Settings.ByPods() {
 		return nil
 	}
-	present := k.in.Settings.WithPods()
+	mode := annotation.MembersPods
 	if !pods {
-		present = k.in.Settings.WithNodes(k.accepted)
+		mode = k.nodesMode
 	}
+	present := k.in.Settings.WithMembers(mode)
 	selected, err := k.choose(ctx, present)
 	if err != nil {
 		return err

@@ -164,6 +164,7 @@ func TestUsePresentMode_KeepsPodsOrNodes(t *testing.T) {
 		"nodes for pods":       {annotation.MembersNodes, annotation.MembersPods, true, false, annotation.MembersPods},
 		"pods for nodes":       {annotation.MembersPods, annotation.MembersNodes, false, false, annotation.MembersNodes},
 		"pods for some nodes":  {annotation.MembersPods, annotation.MembersEndpointNodes, false, false, annotation.MembersEndpointNodes},
+		"pods that drained":    {annotation.MembersPods, annotation.MembersPods, false, false, ""},
 		"pods after a restart": {annotation.MembersPods, "", false, false, ""},
 		"pods":                 {annotation.MembersPods, annotation.MembersPods, true, false, annotation.MembersPods},
 		"a range is lost":      {annotation.MembersPods, annotation.MembersNodes, false, true, annotation.MembersPods},

@@ -239,7 +239,7 @@ func memberBreaks() []Break {
 			Row: 56, What: "a refused change to pods drops the limits of nodes",
 			File:  "pkg/loadbalancer/spec/settings/follow.go",
 			Old:   `changed.Members.ofNodes()`,
-			New:   `changed.Members.Mode = ""`,
+			New:   ``,
 			Tests: []string{"TestPods_RefusedLeaveLimitsOfNodes"},
 		},
 		{

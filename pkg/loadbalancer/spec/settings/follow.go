@@ -28,19 +28,13 @@ const (
 // ByPods reports whether pods are the members, and not nodes with their NodePorts.
 func (s *Settings) ByPods() bool { return s.Members.Mode == annotation.MembersPods }
 
-// WithPods returns the settings with pods as members.
-func (s *Settings) WithPods() *Settings {
+// WithMembers returns the settings with another mode of members: see FollowsEndpoints.
+func (s *Settings) WithMembers(mode string) *Settings {
 	changed := *s
-	changed.Members.ofPods()
-	return &changed
-}
-
-// WithNodes returns the settings with nodes as members, in a mode: see FollowsEndpoints. That of pods stands for
-// the default.
-func (s *Settings) WithNodes(mode string) *Settings {
-	changed := *s
-	changed.Members.ofNodes()
-	if mode != annotation.MembersPods {
+	if mode == annotation.MembersPods {
+		changed.Members.ofPods()
+	} else {
+		changed.Members.ofNodes()
 		changed.Members.Mode = mode
 	}
 	return &changed
@@ -53,9 +47,8 @@ func (m *MemberSettings) ofPods() {
 	m.Mode, m.SubnetID, m.DefaultSubnetID, m.Max = annotation.MembersPods, "", "", 0
 }
 
-// ofNodes makes nodes the members, in the default mode. It reverts ofPods.
+// ofNodes reverts the limits of ofPods.
 func (m *MemberSettings) ofNodes() {
-	m.Mode = ""
 	if nodes := m.nodes; nodes != nil {
 		m.SubnetID, m.DefaultSubnetID, m.Max, m.nodes = nodes.SubnetID, nodes.DefaultSubnetID, nodes.Max, nil
 	}

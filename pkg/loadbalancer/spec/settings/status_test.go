@@ -114,7 +114,7 @@ func TestParser_ReadsSingleSettingsAsAll(t *testing.T) {
 	}
 }
 
-func TestWithPods_ChangesTheMembersAndBack(t *testing.T) {
+func TestWithMembers_ChangesToPodsAndBack(t *testing.T) {
 	t.Parallel()
 	s := fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.MemberSubnetID, "m"), fixture.Annotated(annotation.MaxMembers, "3")), fixture.Config())
 	for _, subnets := range [][2]string{{"m", ""}, {"", "d"}, {"m", "d"}, {"", ""}} {
@@ -123,18 +123,15 @@ func TestWithPods_ChangesTheMembersAndBack(t *testing.T) {
 			t.Errorf("members in subnets %q are in those of their nodes: %v", subnets, m.InNodeSubnets())
 		}
 	}
-	pods := s.WithPods()
+	pods := s.WithMembers(annotation.MembersPods)
 	if !pods.ByPods() || !pods.Members.InNodeSubnets() || pods.Members.Max != 0 {
 		t.Errorf("with pods: %+v", pods.Members)
 	}
 	if s.ByPods() || s.Members.SubnetID != "m" {
 		t.Errorf("the settings with nodes are changed: %+v", s.Members)
 	}
-	if mode := pods.WithNodes(annotation.MembersEndpointNodes).Members.Mode; mode != annotation.MembersEndpointNodes {
-		t.Errorf("with nodes that have endpoints: %q", mode)
-	}
-	back := pods.WithNodes(annotation.MembersPods)
-	if back.ByPods() || back.Members.SubnetID != "m" || back.Members.DefaultSubnetID != s.Members.DefaultSubnetID || back.Members.Max != 3 {
+	back := pods.WithMembers(annotation.MembersEndpointNodes)
+	if back.Members.Mode != annotation.MembersEndpointNodes || back.Members.SubnetID != "m" || back.Members.DefaultSubnetID != s.Members.DefaultSubnetID || back.Members.Max != 3 {
 		t.Errorf("with nodes again: %+v, before %+v", back.Members, s.Members)
 	}
 }
