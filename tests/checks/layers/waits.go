@@ -2,12 +2,8 @@ package layers
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Waits returns the functions below some directories that may block, each as "file: function", in
@@ -17,30 +13,13 @@ import (
 // error is that of a file that cannot be read.
 func Waits(root string, below ...string) ([]string, error) {
 	var found []string
-	for _, directory := range below {
-		err := filepath.WalkDir(filepath.Join(root, directory), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			name, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			for _, function := range waitsIn(file) {
-				found = append(found, filepath.ToSlash(name)+": "+function)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	err := eachFile(root, below, func(name string, file *ast.File) {
+		for _, function := range waitsIn(file) {
+			found = append(found, name+": "+function)
 		}
-	}
+	})
 	slices.Sort(found)
-	return found, nil
+	return found, err
 }
 
 // waitsIn returns the functions of a file that may block. A function literal belongs to the function
@@ -61,22 +40,30 @@ func waitsIn(file *ast.File) []string {
 
 // nameOf returns the name of a function, with its receiver's type.
 func nameOf(function *ast.FuncDecl) string {
-	if function.Recv == nil {
-		return function.Name.Name
+	if of := receiver(function); of != "" {
+		return of + "." + function.Name.Name
 	}
-	receiver := function.Recv.List[0].Type
+	return function.Name.Name
+}
+
+// receiver returns the type of a method, "" for a function.
+func receiver(function *ast.FuncDecl) string {
+	if function.Recv == nil {
+		return ""
+	}
+	of := function.Recv.List[0].Type
 	for {
-		switch of := receiver.(type) {
+		switch inner := of.(type) {
 		case *ast.StarExpr:
-			receiver = of.X
+			of = inner.X
 		case *ast.IndexExpr:
-			receiver = of.X
+			of = inner.X
 		case *ast.IndexListExpr:
-			receiver = of.X
+			of = inner.X
 		case *ast.Ident:
-			return of.Name + "." + function.Name.Name
+			return inner.Name
 		default:
-			return function.Name.Name
+			return ""
 		}
 	}
 }
