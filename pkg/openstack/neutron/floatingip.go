@@ -117,7 +117,7 @@ func (c floatingIPAPI) DeleteFloatingIP(ctx context.Context, id string) error {
 	}
 	err = remove()
 	if apierror.IsForwarded(err) {
-		if err := (forwardingAPI{c.requests}).deleteForwardings(ctx, id); err != nil {
+		if err := forwardingAPI(c).deleteForwardings(ctx, id); err != nil {
 			return err
 		}
 		err = remove()

@@ -92,7 +92,7 @@ func (c routerAPI) RouterInterfaces(ctx context.Context, networkID, subnetID str
 	} else {
 		q.Set("network_id", networkID)
 	}
-	return portAPI{c.requests}.ports(ctx, q)
+	return portAPI(c).ports(ctx, q)
 }
 
 // AddRoutes adds routes to a router atomically. Existing routes are no error.

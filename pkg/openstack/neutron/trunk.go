@@ -78,7 +78,7 @@ func (c trunkAPI) trunks(ctx context.Context) ([]trunk, error) {
 
 func (c trunkAPI) portsByID(ctx context.Context, ids []string) (map[string]Port, error) {
 	found, err := inChunks(ids, func(chunk []string) ([]Port, error) {
-		return portAPI{c.requests}.portsWith(ctx, url.Values{"id": chunk}, []string{"id", "network_id", "device_id", "fixed_ips"})
+		return portAPI(c).portsWith(ctx, url.Values{"id": chunk}, []string{"id", "network_id", "device_id", "fixed_ips"})
 	})
 	ports := map[string]Port{}
 	for _, port := range found {
@@ -98,7 +98,7 @@ func (c trunkAPI) networkNames(ctx context.Context, ports map[string]Port) (map[
 		}
 	}
 	found, err := inChunks(ids, func(chunk []string) ([]Network, error) {
-		return networkAPI{c.requests}.networks(ctx, url.Values{"id": chunk, "fields": {"id", "name"}})
+		return networkAPI(c).networks(ctx, url.Values{"id": chunk, "fields": {"id", "name"}})
 	})
 	for _, network := range found {
 		names[network.ID] = network.Name
