@@ -21,8 +21,8 @@ func sharingBreaks() []Break {
 		{
 			Row: 59, What: "a load balancer without a floating IP publishes no address",
 			File:  "pkg/loadbalancer/goal/address.go",
-			Old:   `	return []string{lb.VIP.Address}`,
-			New:   `	return []string{""}`,
+			Old:   `addresses = append(addresses, of...)`,
+			New:   `addresses = append(addresses, make([]string, len(of))...)`,
 			Tests: []string{"TestSharing_OfInternalLoadBalancerAddsNoFloatingIP"},
 		},
 		{
