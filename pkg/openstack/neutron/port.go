@@ -52,13 +52,7 @@ type portAPI struct{ requests }
 
 // Port reads one port.
 func (c portAPI) Port(ctx context.Context, id string) (*Port, error) {
-	var answer struct {
-		Port Port `json:"port"`
-	}
-	if err := c.object(ctx, "ports", id, portFields(), &answer, func() string { return answer.Port.ID }); err != nil {
-		return nil, apierror.Wrap(err, "read port "+id)
-	}
-	return &answer.Port, nil
+	return readPort(ctx, c.requests, id, portFields(), func(p *Port) string { return p.ID })
 }
 
 // PortsOfDevices lists the ports of servers. It sends a request for every 150 of them, because a
@@ -103,6 +97,17 @@ func (c portAPI) ports(ctx context.Context, q url.Values) ([]Port, error) {
 
 func (c portAPI) portsWith(ctx context.Context, q url.Values, fields []string) ([]Port, error) {
 	return listPorts(ctx, c.requests, q, fields, func(p Port) string { return p.ID })
+}
+
+// readPort reads one port with the given fields, in a type that has them.
+func readPort[P any](ctx context.Context, r requests, id string, fields []string, idOf func(*P) string) (*P, error) {
+	var answer struct {
+		Port P `json:"port"`
+	}
+	if err := r.object(ctx, "ports", id, fields, &answer, func() string { return idOf(&answer.Port) }); err != nil {
+		return nil, apierror.Wrap(err, "read port "+id)
+	}
+	return &answer.Port, nil
 }
 
 // listPorts lists ports with the given fields, in a type that has them.

@@ -161,13 +161,7 @@ func (c routerAPI) routedPorts(ctx context.Context, q url.Values) ([]RoutedPort,
 
 // RoutedPort reads one port.
 func (c routerAPI) RoutedPort(ctx context.Context, id string) (*RoutedPort, error) {
-	var answer struct {
-		Port RoutedPort `json:"port"`
-	}
-	if err := c.object(ctx, "ports", id, routedPortFields(), &answer, func() string { return answer.Port.ID }); err != nil {
-		return nil, apierror.Wrap(err, "read port "+id)
-	}
-	return &answer.Port, nil
+	return readPort(ctx, c.requests, id, routedPortFields(), func(p *RoutedPort) string { return p.ID })
 }
 
 // SetAddressPairs replaces the allowed address pairs of a port. apierror.IsStale(err) if the port

@@ -50,13 +50,7 @@ func (c vipPortAPI) vipPorts(ctx context.Context, q url.Values) ([]VIPPort, erro
 
 // VIPPort reads one port.
 func (c vipPortAPI) VIPPort(ctx context.Context, id string) (*VIPPort, error) {
-	var answer struct {
-		Port VIPPort `json:"port"`
-	}
-	if err := c.object(ctx, "ports", id, vipPortFields(), &answer, func() string { return answer.Port.ID }); err != nil {
-		return nil, apierror.Wrap(err, "read port "+id)
-	}
-	return &answer.Port, nil
+	return readPort(ctx, c.requests, id, vipPortFields(), func(p *VIPPort) string { return p.ID })
 }
 
 // CreateVIPPort creates a port with one address in a subnet, the address of want if that has one. It
