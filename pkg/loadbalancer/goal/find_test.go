@@ -238,6 +238,7 @@ func TestFinderRecall_ReturnsTheLastAppliedStateWhileItIsUnchanged(t *testing.T)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := newRig(t, balancer("lb"))
+	r.fails["load-balancer-state"] = errFailed // the wait for it has no result when its context ends
 	var held async.Guard
 	if have, err := r.Finder.recall(ended, inputsAt(), applied(nil), true, &held); err == nil || have.Observed != nil {
 		t.Errorf("a read that ends: %+v, error %v", have, err)
