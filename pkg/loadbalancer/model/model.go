@@ -313,7 +313,6 @@ const (
 	MonitorUDPConnect = "UDP-CONNECT"
 	MonitorSCTP       = "SCTP"
 	SourceIP          = "SOURCE_IP"
-	HTTPCookie        = "HTTP_COOKIE"
 	AppCookie         = "APP_COOKIE"
 )
 

@@ -47,7 +47,7 @@ func TestUpdatePool_PrintsEachSettingThatChanges(t *testing.T) {
 		"session_persistence none → SOURCE_IP":          {model.Pool{}, model.Pool{Persistence: model.Persistence{Type: model.SourceIP}}},
 		"session_persistence SOURCE_IP for 60 s → none": {model.Pool{Persistence: model.Persistence{Type: model.SourceIP, Timeout: 60}}, model.Pool{}},
 		"session_persistence HTTP_COOKIE → APP_COOKIE sid": {
-			model.Pool{Persistence: model.Persistence{Type: model.HTTPCookie}}, model.Pool{Persistence: model.Persistence{Type: model.AppCookie, CookieName: "sid"}},
+			model.Pool{Persistence: model.Persistence{Type: "HTTP_COOKIE"}}, model.Pool{Persistence: model.Persistence{Type: model.AppCookie, CookieName: "sid"}},
 		},
 	} {
 		if got := (plan.UpdatePool{Pool: plan.PoolRef{Name: "pool"}, From: test.from, To: test.to}).String(); got != "pool pool: "+want {
