@@ -92,7 +92,7 @@ func TestMetrics_CountGarbageByKind(t *testing.T) {
 	m.garbageFound("pool", false, 1)
 	m.garbageFound("pool", false, 0)
 	want := `
-# HELP cloudprovider_openstack_garbage [ALPHA] Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.
+# HELP cloudprovider_openstack_garbage [ALPHA] Objects in OpenStack that belong to no Service of this cluster, by kind; those that are not proven to be are never removed.
 # TYPE cloudprovider_openstack_garbage gauge
 cloudprovider_openstack_garbage{kind="load-balancer",proven="true"} 2
 cloudprovider_openstack_garbage{kind="pool",proven="false"} 0

@@ -81,7 +81,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 		nodes: &uninitializedNodes{GaugeVec: telemetry.Gauge("cloudprovider_openstack_oldest_uninitialized_node_timestamp_seconds",
 			"When the oldest Node that is not initialized was created, in seconds since 1970; missing if all are initialized.")},
 		garbage: telemetry.Gauge("cloudprovider_openstack_garbage",
-			"Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.", "kind", "proven"),
+			"Objects in OpenStack that belong to no Service of this cluster, by kind; those that are not proven to be are never removed.", "kind", "proven"),
 		removed: telemetry.Counter("cloudprovider_openstack_garbage_removed_total",
 			"Objects in OpenStack of no Service of this cluster that were removed (garbage-policy=delete), by kind.", "kind"),
 		balancers: loadbalancer.NewMetrics(),

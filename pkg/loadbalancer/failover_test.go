@@ -129,7 +129,7 @@ func TestFailover_IsBoundedWithGrowingPauses(t *testing.T) {
 		says  string
 	}{
 		{0, 1, "ERROR"}, {time.Minute, 1, "the next one is not before"}, {10 * time.Minute, 2, "ERROR"},
-		{10 * time.Minute, 2, "the next one is not before"}, {time.Hour, 3, "ERROR"}, {2 * time.Hour, 3, "3 failovers did not help for long"},
+		{10 * time.Minute, 2, "the next one is not before"}, {time.Hour, 3, "ERROR"}, {2 * time.Hour, 3, "3 failovers did not help"},
 	} {
 		now.step(round.after)
 		env.refused(svc, nodes, round.says)

@@ -88,7 +88,7 @@ func NewMetrics() *Metrics {
 			countObjects, "kind", "provisioning_status", "operating_status"),
 		m.newCounted("oldest_pending_loadbalancer_timestamp_seconds", "When the load balancer of the cluster that has been PENDING for longest last changed, in seconds since 1970; missing if none is PENDING.",
 			countPending),
-		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, or that have a result that no call has fetched yet.",
+		m.newCounted("rounds", "Rounds of reconciliation that work or are queued, that wait for Octavia, or that have a result that no call has fetched yet.",
 			countRounds, "state"),
 		m.newCounted("rollout_losing_services", "Services whose pods stop before the load balancer has removed their node, so that connections fail during a rollout.",
 			func(r *Reconciler, set func(float64, ...string)) { set(float64(warned(r.store, events.Rollouts))) }),

@@ -270,6 +270,6 @@ func notConverged(round goal.Round, todo plan.Plan) error {
 	} else {
 		next = round.Groups.Open[0]
 	}
-	return fmt.Errorf("OpenStack does not have what the Service asks for after %d attempts; the next step would be: %s; "+
-		"what exists goes on and it is tried again; if that stays so, ask the cluster's operator", maxAttempts, next)
+	return fmt.Errorf("after %d attempts the load balancer still differs from the Service; the next step is: %s; "+
+		"the existing parts keep working, and the controller retries; if this persists, ask the cluster's operator", maxAttempts, next)
 }

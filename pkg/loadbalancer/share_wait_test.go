@@ -43,7 +43,7 @@ func TestShare_NamesServiceThatOthersWaitForTooLong(t *testing.T) {
 			t.Errorf("after a minute:\n%s", emitted)
 		}
 		time.Sleep(5 * time.Minute)
-		const want = `LoadBalancerShareWaits Waits: the load balancer of share "edge" is created for Service default/a first`
+		const want = `LoadBalancerShareWaits Waiting: the load balancer of share "edge" is created for Service default/a first`
 		if emitted := env.emitted(); strings.Count(emitted, "\n") != 0 || !strings.Contains(emitted, want) {
 			t.Errorf("after six minutes:\n%s\nwant once: %s", emitted, want)
 		}

@@ -135,7 +135,7 @@ func ForwardedToNodes(env *testenv.Env) (wrong []string) {
 	for _, fip := range env.Cloud.Neutron.FloatingIPs() {
 		for _, f := range env.Cloud.Neutron.Forwardings(fip.ID) {
 			if !ports[fmt.Sprint(fip.Address, " ", f.ExternalPort)] {
-				wrong = append(wrong, fmt.Sprintf("forwarded port %d of %s is of no Service", f.ExternalPort, fip.Address))
+				wrong = append(wrong, fmt.Sprintf("forwarded port %d of %s belongs to no Service", f.ExternalPort, fip.Address))
 			}
 		}
 	}
@@ -197,12 +197,12 @@ func LedToNodes(env *testenv.Env) (wrong []string) {
 	}
 	for _, port := range env.Cloud.Neutron.Ports() {
 		if port.DeviceOwner == "" && len(port.FixedIPs) > 0 && network.Contains(netip.MustParseAddr(port.FixedIPs[0].Address)) && !vips[port.FixedIPs[0].Address] {
-			wrong = append(wrong, "VIP "+port.FixedIPs[0].Address+" is of no Service")
+			wrong = append(wrong, "VIP "+port.FixedIPs[0].Address+" belongs to no Service")
 		}
 	}
 	for _, route := range env.Cloud.Neutron.Routers()[0].Routes {
 		if to := netip.MustParsePrefix(route.Destination); !vips[to.Addr().String()] {
-			wrong = append(wrong, "route to "+route.Destination+" is of no Service")
+			wrong = append(wrong, "route to "+route.Destination+" belongs to no Service")
 		}
 	}
 	return wrong

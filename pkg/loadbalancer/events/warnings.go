@@ -107,7 +107,7 @@ func MembersFollow(of members.Followed, keeps, stays bool) []Warning {
 			"ask the operator of the cloud for options:ct_flush, or use another provider"
 	}
 	if len(of.Empty) > 0 {
-		empty = "No endpoint is on a node that can be a member, for " + message.JoinLimited(of.Empty) + ": the last members stay, and new pools are empty until then"
+		empty = "No endpoint of " + message.JoinLimited(of.Empty) + " is on a node that can be a member: the last members stay, and new pools stay empty until one is"
 	}
 	switch {
 	case of.Placeless:
@@ -150,7 +150,7 @@ func Unmanaged(steps []string, err error) Warning {
 func ShareWaits(why string) Warning {
 	text := ""
 	if why != "" {
-		text = "Waits: " + why + "; see the events of that Service, or remove its annotation " + annotation.Share
+		text = "Waiting: " + why + "; see the events of that Service, or remove the annotation " + annotation.Share + " from it"
 	}
 	return Warning{Subject: share, Reason: reason.ShareWaits, Text: text}
 }

@@ -35,7 +35,7 @@ func TestWarnings_HaveTextOnlyWhileTheStateLasts(t *testing.T) {
 		"no node is selected":        {events.MembersLeft("a=b", &members.Set{Standing: members.Unselected}), reason.NoMembers, `The load balancer has no members, and serves no traffic: no node that is not excluded matches the node selector "a=b"`},
 		"no ignored settings":        {events.SettingsIgnored(events.Provider, nil), reason.SettingIgnored, ""},
 		"no wait for a share":        {events.ShareWaits(""), reason.ShareWaits, ""},
-		"a wait for a share":         {events.ShareWaits("shop/web has none yet"), reason.ShareWaits, "Waits: shop/web has none yet; see the events of that Service, or remove its annotation " + annotation.Share},
+		"a wait for a share":         {events.ShareWaits("shop/web has none yet"), reason.ShareWaits, "Waiting: shop/web has none yet; see the events of that Service, or remove the annotation " + annotation.Share + " from it"},
 		"monitors are not missing":   {events.HealthMonitorMissing(""), reason.HealthMonitorMissing, ""},
 		"rollouts lose nothing":      {events.RolloutLoses(""), reason.RolloutLoses, ""},
 		"rollouts lose connections":  {events.RolloutLoses("5s"), reason.RolloutLoses, "5s"},
@@ -79,7 +79,7 @@ func TestWarnings_HaveSubjectsOfTheirOwn(t *testing.T) {
 func TestMembersFollow_NamesWhatDoesNotFollow(t *testing.T) {
 	t.Parallel()
 	const (
-		empty = "No endpoint is on a node that can be a member, for http, 53: the last members stay, and new pools are empty until then"
+		empty = "No endpoint of http, 53 is on a node that can be a member: the last members stay, and new pools stay empty until one is"
 		none  = "All nodes are members: no endpoint of the Service is on a node that can be a member"
 		keeps = "All nodes stay members: another controller created the load balancer."
 		flows = "UDP flows that go on stay with a node after its pods have left"

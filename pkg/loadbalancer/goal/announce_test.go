@@ -56,7 +56,7 @@ func TestAnnounce_ReportsTheUnexpected(t *testing.T) {
 			a.in.Second.Without = []string{"node-1"}
 		}, want: "no IPv6 address: node-1"},
 		"nodes have none, one family is used": {lb: own, change: func(a *Asked, _ *Round) { a.in.Second.Without = []string{"node-1"} }},
-		"a port without endpoints":            {lb: own, change: func(_ *Asked, round *Round) { round.Want.Followed.Empty = []string{"TCP/80"} }, want: "for TCP/80"},
+		"a port without endpoints":            {lb: own, change: func(_ *Asked, round *Round) { round.Want.Followed.Empty = []string{"TCP/80"} }, want: "of TCP/80 is"},
 		"a limit that is ignored": {lb: own, change: func(_ *Asked, round *Round) {
 			round.Want.Facts.Ignored = []annotation.Notice{{Annotation: "a", Message: "no use"}}
 		}, want: "a: no use"},

@@ -163,7 +163,7 @@ func (c *Changes) WithFirstRefusal(r *Round, err error) error {
 	}
 	c.drivers.Retract(r.Serial.provider, r.Serial.feature)
 	what := map[driver.Feature]string{driver.FullCreate: "the load balancer with everything in it", driver.MemberBatches: "all members of a pool at once"}[r.Serial.feature]
-	return fmt.Errorf("%w; this was one of the single requests that are sent with %s, after the request for %s was refused: %w", err, serialSetting, what, r.Serial.refused.Err)
+	return fmt.Errorf("%w; this was a single request, as with %s, because the request for %s was refused before: %w", err, serialSetting, what, r.Serial.refused.Err)
 }
 
 // noteRefusal records that a step was refused, by the provider with 501 or before the provider got

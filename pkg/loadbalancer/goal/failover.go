@@ -81,12 +81,12 @@ func (f *Failovers) Of(lb *model.LoadBalancer, known bool) plan.Failover {
 		}
 		return plan.Failover{WhyNot: "the controller before may just have failed it over; this one does not before " + stamp(next)}
 	case before.count >= len(pauses):
-		return plan.Failover{WhyNot: fmt.Sprintf("%d failovers did not help for long, the last one at %s", before.count, stamp(before.last))}
+		return plan.Failover{WhyNot: fmt.Sprintf("%d failovers did not help, the last one at %s", before.count, stamp(before.last))}
 	}
 	if next = before.last.Add(pauses[before.count]); !now.Before(next) {
 		return plan.Failover{Now: true}
 	}
-	return plan.Failover{WhyNot: fmt.Sprintf("the failover at %s did not help for long, the next one is not before %s", stamp(before.last), stamp(next))}
+	return plan.Failover{WhyNot: fmt.Sprintf("the failover at %s did not help, the next one is not before %s", stamp(before.last), stamp(next))}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -38,12 +38,12 @@ func TestFailovers_PauseLongerAfterEach(t *testing.T) {
 		begin bool
 	}{
 		{0, "", true},
-		{10*time.Minute - 1, "the failover at 2026-11-29T12:00:00Z did not help for long, the next one is not before 2026-11-29T12:10:00Z", false},
+		{10*time.Minute - 1, "the failover at 2026-11-29T12:00:00Z did not help, the next one is not before 2026-11-29T12:10:00Z", false},
 		{10 * time.Minute, "", true},
-		{70*time.Minute - 1, "the failover at 2026-11-29T12:10:00Z did not help for long, the next one is not before 2026-11-29T13:10:00Z", false},
+		{70*time.Minute - 1, "the failover at 2026-11-29T12:10:00Z did not help, the next one is not before 2026-11-29T13:10:00Z", false},
 		{70 * time.Minute, "", true},
-		{71 * time.Minute, "3 failovers did not help for long, the last one at 2026-11-29T13:10:00Z", false},
-		{day + 70*time.Minute - 1, "3 failovers did not help for long", false},
+		{71 * time.Minute, "3 failovers did not help, the last one at 2026-11-29T13:10:00Z", false},
+		{day + 70*time.Minute - 1, "3 failovers did not help", false},
 		{day + 70*time.Minute, "", true}, // the first one again
 		{day + 71*time.Minute, "the next one is not before 2026-11-30T13:20:00Z", false},
 		{day + 80*time.Minute, "", false},
@@ -87,7 +87,7 @@ func TestFailovers_PauseAfterARefusal(t *testing.T) {
 	copied := f.Clone()
 	copied.Begin(lb.ID)
 	wantFailover(t, "what a copy began", f.Of(lb, true), "")
-	wantFailover(t, "the copy", copied.Of(lb, true), "did not help for long")
+	wantFailover(t, "the copy", copied.Of(lb, true), "did not help")
 	clk.SetTime(noon)
 	wantFailover(t, "a copy of before the refusal", before.Of(lb, true), "")
 }

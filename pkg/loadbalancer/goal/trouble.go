@@ -79,7 +79,7 @@ func (t *Troubles) reportExhausted(ctx context.Context, on events.Object, err er
 func (t *Troubles) reportBroken(on events.Object, err error, broken *apply.ChildrenError) error {
 	const first, longest = 5 * time.Minute, time.Hour
 	trouble := t.meet(on, broken.Error(), func(since time.Time) string {
-		return fmt.Sprintf("%s since %s, however often that is written; what else is in it goes on: "+
+		return fmt.Sprintf("%s since %s, and writing it again has not helped; the other parts keep working: "+
 			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)", broken, stamp(since), broken.ID)
 	})
 	t.events.Warn(on, events.Trouble(reason.InError, trouble.Key, trouble.Text))

@@ -284,7 +284,7 @@ func TestPlan_AdmitsKnownClientsOnlyIfGroupOfRefusedServiceIsGone(t *testing.T) 
 		r.Spec.Direct, r.Spec.Clients, r.Kept, r.Unread = true, []string{"192.0.2.0/24"}, true, unread
 		err := env.round(r)
 		if unread {
-			if err == nil || !strings.Contains(err.Error(), "whom to let in is not known") || len(env.Cloud.Neutron.SecurityGroups()) != 1 {
+			if err == nil || !strings.Contains(err.Error(), "the clients to admit are unknown") || len(env.Cloud.Neutron.SecurityGroups()) != 1 {
 				t.Errorf("error %v, groups %v", err, env.Cloud.Neutron.SecurityGroups())
 			}
 			continue

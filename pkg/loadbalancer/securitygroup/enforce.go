@@ -53,7 +53,7 @@ func (g *Groups) keepClients(ctx context.Context, r Request) (*Spec, error) {
 	case len(seen) > 0:
 		kept.Clients = seen
 	case r.Unread:
-		return nil, fmt.Errorf("the security group of the Service is gone, and its source ranges cannot be read: whom to let in is not known")
+		return nil, fmt.Errorf("the security group of the Service is gone, and its source ranges cannot be read, so that the clients to admit are unknown")
 	}
 	return &kept, nil
 }

@@ -95,7 +95,7 @@ func (e *FullCreateError) Error() string { return e.Err.Error() }
 func (e *FullCreateError) Unwrap() error { return e.Err }
 
 // errNotFoundYet reports that a creation without an answer has no result yet.
-var errNotFoundYet = errors.New("OpenStack gave no answer, and what was to be created is not there so far: it is looked for again before the next attempt")
+var errNotFoundYet = errors.New("OpenStack did not answer, and the object does not exist yet: the controller looks for it again before the next attempt")
 
 // errNoPool reports that another client has deleted the pool that a step needs.
 func errNoPool(name string) error {

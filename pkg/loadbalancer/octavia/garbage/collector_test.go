@@ -253,7 +253,7 @@ func TestCollector_ReportsEachObjectOnceWithItsCounts(t *testing.T) {
 	w := newWatch("report", append(all(), legacyLB("c", "mine", "web"))...)
 	w.look(t)
 	w.look(t)
-	w.assertEvents(t, "second look", string(reason.GarbageFound)+": Objects in OpenStack are of no Service of this cluster and are kept", string(reason.GarbageSuspected)+": ")
+	w.assertEvents(t, "second look", string(reason.GarbageFound)+": Objects in OpenStack belong to no Service of this cluster and are kept", string(reason.GarbageSuspected)+": ")
 	want := map[string]int{
 		"load-balancer true": 1, "load-balancer false": 1, "listener true": 1, "listener false": 0, "pool true": 1, "pool false": 0, "vip true": 1, "vip false": 0,
 		"floating-ip true": 1, "floating-ip false": 0, "security-group true": 1, "security-group false": 0,

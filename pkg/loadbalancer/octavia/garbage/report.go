@@ -31,15 +31,15 @@ func (c *Collector) report(ctx context.Context, ripe []Item) {
 		} else {
 			suspected = append(suspected, words(item))
 		}
-		klog.FromContext(ctx).Info("An object in OpenStack is of no Service", "kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer, "proven", item.State == Found, "why", item.Why)
+		klog.FromContext(ctx).Info("An object in OpenStack belongs to no Service", "kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer, "proven", item.State == Found, "why", item.Why)
 	}
 	c.reported = reported
 	remedy := "are kept ([LoadBalancer] garbage-policy=delete in cloud.conf removes them)"
 	if c.options.Policy == PolicyDelete {
 		remedy = "are removed now"
 	}
-	c.emit(reason.GarbageFound, "Objects in OpenStack are of no Service of this cluster and "+remedy, found)
-	c.emit(reason.GarbageSuspected, "Objects in OpenStack may be of no Service of this cluster and are kept; the log has the reasons", suspected)
+	c.emit(reason.GarbageFound, "Objects in OpenStack belong to no Service of this cluster and "+remedy, found)
+	c.emit(reason.GarbageSuspected, "Objects in OpenStack may belong to no Service of this cluster and are kept; the log has the reasons", suspected)
 }
 
 // count reports the number of objects of each kind.

@@ -276,7 +276,7 @@ func TestUnpark_TellsSinceWhenALoadBalancerIsPending(t *testing.T) {
 	if !errors.As(err, &pending) || !errors.Is(err, why) || pending.ID != "lb" || pending.Status != updating {
 		t.Fatalf("error %v", err)
 	}
-	if got := pending.What(); !strings.HasPrefix(got, "load balancer lb is PENDING_UPDATE since 2026-01-02T02:04:05Z: Octavia takes no other change") {
+	if got := pending.What(); !strings.HasPrefix(got, "load balancer lb is PENDING_UPDATE since 2026-01-02T02:04:05Z: Octavia accepts no other change") {
 		t.Errorf("it says %q", got)
 	}
 	if !strings.Contains(pending.Error(), pending.What()+": the time is over") {

@@ -222,7 +222,7 @@ func (e *PendingError) What() string {
 	if !e.Since.IsZero() {
 		since = " since " + e.Since.UTC().Format(time.RFC3339)
 	}
-	return fmt.Sprintf("load balancer %s is %s%s: Octavia takes no other change before it has finished, which is waited for; "+
+	return fmt.Sprintf("load balancer %s is %s%s: Octavia accepts no other change before it has finished, and the controller waits for that; "+
 		"if it never does, only the cloud's operator can set the load balancer to ERROR and fail it over", e.ID, e.Status, since)
 }
 
