@@ -14,9 +14,14 @@
 //	services.go     their questions about a Service that need no request
 //	rounds.go       what rounds share
 //	serve.go        a round: a Service gets its request, keeps its state while that is refused, or is deleted
+//	unmanaged.go    a round of a Service with managed: "false"
 //	routed.go       the goal of a round, by the provider of the Service
+//	lastgood.go     the last accepted settings of a refused Service
 //	reconcile.go    a pursuit: the stages of one goal
 //	conditions.go   conditions after a round, and by the health that package drift reads
+//	drift.go, garbage.go, quota.go   the work at intervals
+//	preview.go, rehearsal.go         previews
+//	metrics.go, traced.go            metrics and spans
 //
 // # Previews
 //

@@ -166,7 +166,7 @@ func troubles() []Entry {
 		{
 			Reason: InError, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}, {Degraded, true}},
 			When: "the load balancer or a part of it is in ERROR: which, since when, and the remedy",
-			Do: "traffic may still pass: test the address. The controller does everything that it may do. Anything else in the message is a failover by the cloud's operator, for whom it has the ID, or your permission for another load balancer (`allow-replace`): " +
+			Do: "traffic may still pass: test the address. The controller does everything that it may do. If more is needed, the message asks for a failover by the cloud's operator, and has the ID for it, or for your permission for another load balancer (`allow-replace`): " +
 				"see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
 		},
 		{
@@ -259,7 +259,7 @@ func operators() []Entry {
 		},
 		{
 			Reason: ConfigurationRefused, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "a change of cloud.conf, or of a file that it names, is not applied: why", Do: "correct it soon: the previous settings remain in force only until a restart. After that, Services are refused while `[LoadBalancer]` has an error, and the pod does not start while another section has one",
+			When: "a change of cloud.conf, or of a file that it names, is not applied: why", Do: "correct it soon: the previous settings remain in force only until a restart. After that, Services are refused while `[LoadBalancer]` or their class has an error, and the pod does not start while another section has one",
 		},
 		{
 			Reason: CredentialsExpire, On: ConfigMap, Type: v1.EventTypeWarning,

@@ -4,13 +4,14 @@
 // and address of load balancers into annotations of their Services.
 //
 // The service controller of k8s.io/cloud-provider handles nodes with a single worker that waits for
-// one Service after the other, and does not detect drift.
+// one Service after the other, and does not detect drift. This controller runs only together with it:
+// it starts when the service controller requests the load balancer interface.
 //
 // # Node changes
 //
 // A change of nodes queues all Services that have the service controller's finalizer: a node is
-// added, removed, or excluded, or gets another address or provider ID. A change of labels queues
-// the Services that select by these labels. Changes are collected for 100 ms if a node is removed,
+// added, removed, or excluded, or gets another address or provider ID. A change of any label queues
+// the Services that select their nodes by labels. Changes are collected for 100 ms if a node is removed,
 // or if it is the first change for a minute; otherwise for 5 s. Load balancers of other
 // implementations, such as MetalLB, are not touched.
 //
@@ -22,9 +23,6 @@
 //
 // Endpoints that terminate may keep their member for a while, which Engine.Stay returns. stop.go finds out when each has
 // to leave, and queues the Service then.
-//
-// The controller runs only together with the service controller: it starts when that requests the
-// load balancer interface.
 //
 // # Annotations of load balancers
 //

@@ -13,8 +13,8 @@
 // A function that has to wait for the cloud, a lock or the clock returns async.ErrWaiting up to the queue.
 // Its state is in the round: pursuit in pkg/loadbalancer/reconcile.go, apply.Run, reading.Search and
 // reading.Progress, and look and departures in package goal. When the condition of the wait holds, the queue calls the round again, and
-// every function continues where it waited. A thousand Services that wait take 12 KiB each, and no
-// goroutine.
+// every function continues where it waited. A Service that waits takes at most 8 KiB more than one that
+// is done, and no goroutine.
 //
 // A hundred workers work on the rounds of the service controller's calls, and a hundred on repairs, so that
 // neither delays the other. Only a request blocks one of them, which tests/checks/layers checks. A round counts as
@@ -27,8 +27,8 @@
 //
 // # Calls of the service controller
 //
-// A call waits for ten seconds at most. If a tenth of the workers of the service controller
-// (--concurrent-service-syncs) is left, a call returns as soon as its round waits. The round goes on. At
+// A call waits for ten seconds at most. If at most a tenth of the workers of the service
+// controller (--concurrent-service-syncs) is free, a call returns as soon as its round waits. The round goes on. At
 // its end, the handler of the service controller for new Services is called (serviceinformers.go in cmd),
 // and the next call returns the result. So a single worker of the service controller suffices for any
 // number of load balancers.

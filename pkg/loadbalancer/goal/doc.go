@@ -1,7 +1,7 @@
 // Package goal has the stages of a round of reconciliation, for each goal of a Service: its desired
-// state (Asked), its last accepted state while its settings are refused (Kept), or none (Gone). The
-// providers router and port-forwarding have goals of their own: Routed, Forwarded and RoutedGone. The stages are the
-// same for all:
+// state (Asked), its load balancer as it is while its settings are refused (Kept), or no objects (Gone).
+// The providers router and port-forwarding have goals of their own: Routed, Forwarded and RoutedGone. The stages
+// are the same for all:
 //
 //	Recall ──▶ Observe ──▶ Desire ──▶ Plan ──(apply)──▶ … ──▶ Commit
 //
@@ -26,7 +26,7 @@
 //	Troubles           events for what only others can end
 //
 // Engine holds one of each. They have no state: the progress of a round is in its goal and its Round,
-// everything else in Memory.
+// the failovers of load balancers are in Failovers, and everything else is in Memory.
 //
 // # Leak-proof deletion
 //
@@ -35,12 +35,12 @@
 // reports that it exists, and a deletion waits for it to appear. A previous process may have sent one too:
 // a Service without an address that existed when this process started is assumed to have such a creation.
 //
-// A load balancer is deleted as a whole only as long as everything in it is ours. Where the cloud has taken
-// its time since it was read, as before the end of a replacement or after a 409, one request shows its
-// present contents.
+// A load balancer is deleted as a whole only as long as everything in it is ours. If time has passed since
+// it was read, as at the end of a replacement or after a 409, one request reads its contents again.
 //
 // A load balancer is only recreated after the API server itself has confirmed that the Service still
-// exists. Get waits for the Service's lock, so that a concurrent deletion finds the new objects.
+// exists. While a round of the Service runs, Get reports that the load balancer exists, so that a
+// concurrent deletion finds the new objects.
 //
 // # Waits
 //
@@ -49,16 +49,15 @@
 //
 // # Failover and troubles
 //
-// Failovers bounds the failovers of each load balancer, and remembers a refusal for want of a role. The
-// step is never repeated: an answer that the load balancer is locked means that it is no longer in ERROR,
-// and it is read again.
+// Failovers bounds the failovers of each load balancer, and records that the role for a failover is missing.
+// The step is never repeated: an answer that the load balancer is locked means that it is no longer in
+// ERROR, and it is read again.
 //
-// Troubles that only others can end (ERROR, PENDING, a quota) go through Troubles.Report: one event as long as
-// the trouble is the same, and an error in the words of the first time, request ID included, so that
-// callers who report it count one event up. Quotas are read (lookup.Quotas) after a refusal, never
-// before a creation: in a cloud with room that would be a request for nothing. Octavia answers 500 where
-// Neutron has no room for the port of a VIP. By Neutron's words in it that is a quota, and surely nothing
-// was created.
+// Troubles that only others can end (ERROR, PENDING, a quota) go through Troubles.Report. It emits one event
+// as long as the trouble is the same. The error keeps its first text, with the request ID, so that Kubernetes
+// counts one event instead of adding others. Quotas are read (lookup.Quotas) after a refusal, never before a
+// creation: in most clouds that request would be wasted. Octavia answers 500 if Neutron's quota has no room
+// for the port of a VIP. Such a 500 quotes Neutron's error. It counts as a quota, and nothing was created.
 //
 // # Rehearsals
 //

@@ -48,7 +48,7 @@ type Goal interface {
 	Prepare(ctx context.Context, r Round, todo plan.Plan) error
 	// Announce emits the planned changes, and settings without effect.
 	Announce(r Round, todo, reported plan.Plan)
-	// Commit ends a successful round: it stores the state, emits events, and returns the status to
+	// Commit ends a successful round: it emits events, stores the state, and returns the status to
 	// publish.
 	Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error)
 }

@@ -15,6 +15,6 @@
 // nodes changes every record, and so costs four writes, or eight if it takes longer than a drift check, for
 // any number of Services. An annotation on each Service would cost as many writes as Services, and for each
 // of them another sync by the service controller, with two events, and a delivery to every kube-proxy.
-// Beyond 768 KiB in a ConfigMap (about 12,000 Services) the remaining Services are not recorded. Records of
+// Beyond 768 KiB in a ConfigMap (about 15,000 Services) the remaining Services are not recorded. Records of
 // deleted Services are dropped with the next write.
 package records

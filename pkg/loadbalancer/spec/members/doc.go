@@ -4,8 +4,8 @@
 // An Ensure without a change does no work per member. Selector keeps the list of hosts for as long as the
 // list of nodes holds the same objects of the informer, which are replaced and never changed, and all
 // Services that select alike share it. Package desire takes it as it is, unless members are in different
-// subnets, and a list of hosts is hashed once for all digests. The facts of the cloud that enter are looked
-// up in their caches every time.
+// subnets, and a list of hosts is hashed once for all digests. Facts about the cloud are read from their
+// caches on every call.
 //
 // If the members follow the endpoints of a Service, Follow selects from those hosts for each port. If pods are the
 // members, Pods selects them.
@@ -23,5 +23,6 @@
 //
 // # Nodes
 //
-// Having no nodes is an error, never a reason to drain. The readiness of nodes is left to health monitors.
+// A cluster without nodes is an error, never a reason to drain. Pools are emptied only if all nodes are
+// excluded, or if the node selector matches none. Health monitors decide about the readiness of nodes.
 package members
