@@ -148,6 +148,9 @@ func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
 		}
 	}
 	t.waiting++
+	if first := d.lines[string(r.Service.UID)][0]; first.late && d.lines.outdated(first) {
+		first.cancel(ErrTimeout)
+	}
 	return t, nil
 }
 

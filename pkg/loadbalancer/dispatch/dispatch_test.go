@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -574,11 +575,50 @@ func TestRound_ThatWaitsForItsTurnEndsWhereServiceIsDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, _, ended := turn(t)
+		time.Sleep(time.Second) // the limit was checked before
+		began := time.Now()
 		if _, err := d.Wait(t.Context(), request(dispatch.Delete, "4")); err != nil {
 			t.Error(err)
 		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the deletion has waited for another %s", took)
+		}
 		if err := <-ended; !errors.Is(err, dispatch.ErrTimeout) {
 			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// counted is a clock that counts its readings.
+type counted struct {
+	clock.RealClock
+	readings atomic.Int64
+}
+
+func (c *counted) Now() time.Time {
+	c.readings.Add(1)
+	return c.RealClock.Now()
+}
+
+// A round that has used nearly all of its time waits for its turn.
+func TestRound_ChecksItsTimeSeldomWhileItWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clk, worked := &counted{}, false
+		d := start(t, func(ctx context.Context, _ dispatch.Request) (*v1.LoadBalancerStatus, error) {
+			if !worked {
+				worked = true
+				time.Sleep(time.Minute - time.Millisecond)
+			}
+			_, err := async.Await(ctx, telemetry.Queue, "turn", func() *async.Future[error] { return async.NewFuture[error](nil) })
+			return nil, err
+		}, func(o *dispatch.Options) { o.Timeout, o.Clock = time.Minute, clk })
+		go func() { _, _ = d.Wait(t.Context(), request(dispatch.Ensure, "3")) }()
+		time.Sleep(time.Minute)
+		before := clk.readings.Load()
+		time.Sleep(10 * time.Second)
+		if n := clk.readings.Load() - before; n > 100 {
+			t.Errorf("it has read the clock %d times in ten seconds", n)
 		}
 	})
 }

@@ -36,6 +36,7 @@ type task struct {
 	waiting  int
 	ended    []func(*v1.LoadBalancerStatus, error)
 	detached bool // Options.Ended is called at the end
+	late     bool // the round has exceeded Options.Timeout, with the wait for its turn
 }
 
 func (t *task) over() bool {

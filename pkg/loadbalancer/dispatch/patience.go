@@ -21,12 +21,13 @@ func (d *Dispatcher) patient(t *task, watch *telemetry.Watch) (stop func()) {
 		times := watch.Times()
 		left := d.options.Timeout - (times.Sum() - times[telemetry.Queue])
 		d.mu.Lock()
+		t.late = true // from now on, submit ends it
 		outdated := d.lines.outdated(t)
 		d.mu.Unlock()
 		if left <= 0 || outdated {
 			t.cancel(ErrTimeout)
 		} else if t.ctx.Err() == nil {
-			timer.Reset(left)
+			timer.Reset(max(left, time.Second)) // it may wait for its turn for long with little left
 		}
 	})
 	timer.Reset(d.options.Timeout) // set here, because the function uses the timer
