@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 // weigh compares the weights of the members of each pool, as "0:1 1:0" by the numbers of the nodes.
@@ -209,6 +211,32 @@ func TestDrain_RestoresWeightsWhenSwitchedOff(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The first change with weights has taken effect, but its answer was lost. Then weights are switched off again: the
+// weight 0 is not that of an operator.
+func TestDrain_RestoresWeightsOfAnInterruptedChangeWhenSwitchedOff(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "amphora", 1, "0 1 2")
+	nodes := env.nodes(3)
+	env.ensure(svc, nodes)
+	svc.Annotations[annotation.MemberWeights] = annotation.WeightsDrain
+	f.on(svc, "0 1 2-")
+	answers := env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: membersRoute, AfterWork: true, Drop: true})
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Fatal("no answer was lost")
+	}
+	answers()
+	env.weigh("0:1 1:1 2:0")
+	delete(svc.Annotations, annotation.MemberWeights)
+	f.on(svc, "0 1 2")
+	env.ensure(svc, nodes)
+	env.weigh("0:1 1:1 2:1")
+	env.nextSecond()
+	env.changeMember("node-1", func(m *octaviaapi.Member) { m.Weight = new(0) })
+	svc.Annotations[annotation.Method] = "LEAST_CONNECTIONS"
+	env.ensure(svc, nodes)
+	env.weigh("0:1 1:0 2:1")
 }
 
 // Without the right to watch EndpointSlices, all nodes are members with the same weight, and an event states that.

@@ -40,7 +40,9 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 	if id := todo.FailsOver(); id != "" {
 		c.failovers.Begin(id)
 	}
-	c.store.Update(uid, func(e *state.Entry) { e.Made.Touched = true })
+	c.store.Update(uid, func(e *state.Entry) {
+		e.Made.Touched, e.Made.Weighed = true, e.Made.Weighed || in.Settings.Members.Drains()
+	})
 	switch r.Want.LoadBalancer.Provider {
 	case driver.Router:
 		c.store.Update(uid, func(e *state.Entry) { e.Made.VIP = true })

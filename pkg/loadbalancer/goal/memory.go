@@ -41,10 +41,13 @@ func (m Memory) Previous(owner types.UID) []string {
 	return ids
 }
 
-// weighed reports whether the members of a Service had weights of its own in the last applied state, of this process or
-// the one before.
+// weighed reports whether members of a Service may have weights of its own: in the last applied state, of this process
+// or the one before, or by a change of this process that was interrupted.
 func (m Memory) weighed(owner types.UID) bool {
 	entry := m.Store.Get(owner)
+	if entry.Made.Weighed {
+		return true
+	}
 	if applied := cmp.Or(entry.Applied, entry.Drift.Before); applied != nil {
 		return applied.LoadBalancer.Weighed
 	}

@@ -51,7 +51,10 @@ func (s *results) remember(in Inputs, r Round, addresses []string, named string,
 	if applied.Depth == model.Settings {
 		applied.Digests.Nodeless = "" // it does not cover members that are out of service
 	}
-	s.store.Update(uid, func(e *state.Entry) { e.SetApplied(applied) })
+	s.store.Update(uid, func(e *state.Entry) {
+		e.SetApplied(applied)
+		e.Made.Weighed = e.Made.Weighed && reported != nil
+	})
 	s.store.RebaseOthers(uid, r.Before, r.Have.LoadBalancer, now)
 }
 

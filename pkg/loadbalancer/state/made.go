@@ -34,6 +34,9 @@ type Made struct {
 	// CreateEmpty is set if Octavia has refused to create the load balancer together with its
 	// listeners, and leaked the port of its VIP: it is created empty, and filled later.
 	CreateEmpty bool
+	// Weighed is set from the beginning of a change that may give members weights of the Service's own, until the
+	// Service has its desired state.
+	Weighed bool
 }
 
 // Enter records the beginning of a change on a load balancer that is new to the Service. The ID is
@@ -61,6 +64,6 @@ func EnteredBy(services iter.Seq2[types.UID, Entry]) map[string]bool {
 // retains.
 func (e *Entry) MarkRemoved(retainsFloatingIP bool) {
 	m := &e.Made
-	m.LoadBalancerID, m.Entered, m.VIP, m.Forwards, m.UnattachedFloatingIP, e.announced = "", nil, false, false, false, nil
+	m.LoadBalancerID, m.Entered, m.VIP, m.Forwards, m.UnattachedFloatingIP, m.Weighed, e.announced = "", nil, false, false, false, false, nil
 	m.Touched = m.Touched && retainsFloatingIP
 }
