@@ -1,9 +1,11 @@
 package loadbalancer_test
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -119,4 +121,79 @@ func TestReplace_LeavesListenerOfOthersThatCameMeanwhile(t *testing.T) {
 			env.loadBalancers(1)
 		})
 	}
+}
+
+// joined fails unless a load balancer exists and contains only the listener of the Service that has joined it.
+func (env *environment) joined(id string) {
+	env.T.Helper()
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+		env.T.Fatal(err)
+	}
+	if lb, there := env.find(id); !there || len(lb.Listeners) != 1 || lb.Listeners[0].ProtocolPort != 443 {
+		env.T.Errorf("the load balancer that another Service has joined is %+v (exists: %v), want that Service's listener alone", lb, there)
+	}
+}
+
+// A Service is deleted. Octavia has read the list of its load balancers, and answers late. Meanwhile another Service
+// joins the load balancer, and has finished before the answer arrives.
+func TestDelete_KeepsLoadBalancerThatAnotherServiceJoinsDuringTheRead(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	own := env.loadBalancer()
+	guest := onto("guest", own, 443)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbRoute, Count: 1, AnswerDelay: 2 * time.Second})
+	before := env.Cloud.Faults.Hits()
+	deleted := make(chan error, 1)
+	go func() { deleted <- env.engine.Delete(env.ctx, leaving(svc)) }()
+	env.until("the list is being read", func() bool { return env.Cloud.Faults.Hits() > before })
+	time.Sleep(100 * time.Millisecond) // the answer is ready by now
+	env.ensure(guest, nodes)
+	if err := <-deleted; err != nil {
+		t.Error(err)
+	}
+	env.joined(own.ID)
+	env.delete(leaving(guest))
+	env.loadBalancers(0)
+}
+
+// A Service leaves its own load balancer, which is empty, for another one. It waits for the lock of a Service that is
+// joining the empty one.
+func TestLeave_KeepsLoadBalancerThatAnotherServiceJoins(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.Cloud.Octavia.SetQuota(env.Cloud.Account.ProjectID, "pool", 0)
+	for range 2 { // the second creates it empty
+		if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+			t.Fatal("created beyond the quota")
+		}
+	}
+	own := env.loadBalancer()
+	if len(own.Listeners)+len(own.Pools) > 0 {
+		t.Fatalf("it is not empty: %+v", own)
+	}
+	env.Cloud.Octavia.SetQuota(env.Cloud.Account.ProjectID, "pool", -1)
+	env.byHand("by-hand", "")
+	for _, lb := range env.loadBalancers(2) {
+		if lb.ID != own.ID {
+			svc.Annotations[annotation.LoadBalancerID] = lb.ID
+		}
+	}
+	guest := onto("guest", own, 443)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: poolsRoute, Count: 1, Delay: time.Second})
+	before := env.Cloud.Faults.Hits()
+	joined := make(chan error, 1)
+	go func() {
+		_, err := env.engine.Ensure(env.ctx, guest, nodes)
+		joined <- err
+	}()
+	env.until("the other Service has the lock", func() bool { return env.Cloud.Faults.Hits() > before })
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	if err := errors.Join(<-joined, err); err != nil {
+		t.Log("served by the next attempt: ", err)
+		env.ensure(svc, nodes)
+	}
+	env.joined(own.ID)
 }

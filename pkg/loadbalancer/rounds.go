@@ -59,6 +59,7 @@ func newRounds(options Options, parser *settings.Parser, locks *async.Locks) *ro
 	forwardings := &router.Forwardings{Neutron: neutron, Clock: options.Clock}
 	applier := apply.New(apply.Applier{
 		Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers, VIPs: vips, Forwardings: forwardings,
+		Guests: store.HasGuests,
 	})
 	services := &services{store: store}
 	services.engines.Store(goal.New(goal.Dependencies{

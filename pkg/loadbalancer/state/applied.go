@@ -170,6 +170,23 @@ func (s *Store) Serves(loadBalancerID string) bool {
 	return len(s.index.on[loadBalancerID]) > 0
 }
 
+// HasGuests reports whether a Service other than the one with a UID is on a load balancer, or has begun a change there.
+func (s *Store) HasGuests(loadBalancerID string, of types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uid := range s.index.on[loadBalancerID] {
+		if uid != of {
+			return true
+		}
+	}
+	for uid, e := range s.entries {
+		if uid != of && slices.Contains(e.Made.Entered, loadBalancerID) {
+			return true
+		}
+	}
+	return false
+}
+
 func (a *Applied) unpersisted() bool {
 	return a != nil && (!a.Persisted.Address || a.RecordDue())
 }

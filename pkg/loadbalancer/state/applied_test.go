@@ -63,6 +63,25 @@ func TestStore_ReturnsWhatWasAppliedForEachService(t *testing.T) {
 	}
 }
 
+func TestStore_KnowsTheGuestsOfALoadBalancer(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	store.Update("owner", func(e *state.Entry) { e.SetApplied(applied("lb")) })
+	store.Update("other", func(e *state.Entry) { e.SetApplied(applied("another")) })
+	if store.HasGuests("lb", "owner") || !store.HasGuests("lb", "other") {
+		t.Error("the owner is a guest, or is unknown to others")
+	}
+	store.Update("other", func(e *state.Entry) { e.Made.Enter("lb") })
+	if !store.HasGuests("lb", "owner") {
+		t.Error("a Service that has begun a change is no guest")
+	}
+	store.Update("other", func(e *state.Entry) { e.Made.Entered = nil })
+	store.Update("third", func(e *state.Entry) { e.SetApplied(applied("lb")) })
+	if !store.HasGuests("lb", "owner") {
+		t.Error("a Service on the load balancer is no guest")
+	}
+}
+
 func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -70,6 +71,8 @@ type Applier struct {
 	// VIPs are those of provider router, Forwardings those of provider port-forwarding.
 	VIPs        *router.Ports
 	Forwardings *router.Forwardings
+	// Guests reports whether this process knows a Service other than one on a load balancer. Nil: it knows none.
+	Guests func(loadBalancerID string, of types.UID) bool
 
 	// creations and batches bound the number of concurrent requests with many members. Such a
 	// request takes a hundred times the memory of its members, and is built before the limiter of

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -109,7 +111,8 @@ func TestRun_FindsTheReplacementAndNotTheReplaced(t *testing.T) {
 	}
 }
 
-// A cascade would delete the parts of others too. Where time has passed, they are read once more.
+// A cascade would delete the parts of others too. If time has passed, or another Service is known to be on the load
+// balancer, they are read once more.
 func TestRun_DeletesNoLoadBalancerThatOthersHaveBegunToUse(t *testing.T) {
 	t.Parallel()
 	ours := &octavia.LoadBalancer{ID: "lb", Listeners: []octavia.Listener{{ID: "l80"}, {ID: "l443"}}, Pools: []octavia.Pool{{ID: "p80"}, {ID: "p443"}}}
@@ -117,6 +120,7 @@ func TestRun_DeletesNoLoadBalancerThatOthersHaveBegunToUse(t *testing.T) {
 	locked := refusal(http.StatusConflict, `{"faultstring": "Load Balancer lb is immutable and cannot be updated."}`)
 	for name, test := range map[string]struct {
 		later    bool
+		guests   bool
 		refused  int // tries of the deletion
 		cascade  bool
 		there    any
@@ -124,16 +128,25 @@ func TestRun_DeletesNoLoadBalancerThatOthersHaveBegunToUse(t *testing.T) {
 		reads    int
 		listings int
 	}{
-		"at once":               {false, 0, true, theirs, true, 0, 0},
-		"later, only ours":      {true, 0, true, ours, true, 1, 0},
-		"later, also theirs":    {true, 0, true, theirs, false, 1, 1},
-		"later, not as a whole": {true, 0, false, theirs, true, 0, 0},
-		"later, gone":           {true, 0, true, refusal(http.StatusNotFound, ""), true, 1, 0},
-		"later, no answer":      {true, 0, true, refusal(http.StatusForbidden, ""), false, 1, 0},
-		"held, only ours":       {false, 1, true, ours, true, 1, 0},
-		"held, also theirs":     {false, 1, true, theirs, false, 1, 1},
+		"at once":               {false, false, 0, true, theirs, true, 0, 0},
+		"later, only ours":      {true, false, 0, true, ours, true, 1, 0},
+		"later, also theirs":    {true, false, 0, true, theirs, false, 1, 1},
+		"later, not as a whole": {true, false, 0, false, theirs, true, 0, 0},
+		"later, gone":           {true, false, 0, true, refusal(http.StatusNotFound, ""), true, 1, 0},
+		"later, no answer":      {true, false, 0, true, refusal(http.StatusForbidden, ""), false, 1, 0},
+		"guests, only ours":     {false, true, 0, true, ours, true, 1, 0},
+		"guests, also theirs":   {false, true, 0, true, theirs, false, 1, 1},
+		"guests, not whole":     {false, true, 0, false, theirs, true, 0, 0},
+		"held, only ours":       {false, false, 1, true, ours, true, 1, 0},
+		"held, also theirs":     {false, false, 1, true, theirs, false, 1, 1},
 	} {
 		l, applier := newLedger(t)
+		applier.Guests = func(id string, of types.UID) bool {
+			if id != "lb" || of != types.UID(us().ServiceUID) {
+				t.Errorf("%s: asked for guests of %s without %s", name, id, of)
+			}
+			return test.guests
+		}
 		l.answer("LoadBalancer", test.there)
 		deletions := []string{"DeleteLoadBalancer"}
 		for range test.refused {
