@@ -301,7 +301,7 @@ func memberBreaks() []Break {
 		{
 			Row: 71, What: "the applied state of a Service is not stored",
 			File:  "pkg/loadbalancer/goal/results.go",
-			Old:   `	s.store.Update(uid, func(e *state.Entry) { e.SetApplied(applied) })`,
+			Old:   `		e.SetApplied(applied)`,
 			New:   ``,
 			Tests: []string{"TestEnsure_CostsNothingWhenNothingChanged"},
 		},
