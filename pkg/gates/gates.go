@@ -184,9 +184,7 @@ func (g *Gates) put(key types.NamespacedName, now *Pod) {
 	defer g.mu.Unlock()
 	in := g.by[key.Namespace]
 	if now == nil {
-		if delete(in, key.Name); len(in) == 0 {
-			delete(g.by, key.Namespace)
-		}
+		g.drop(key)
 		return
 	}
 	if in == nil {
@@ -198,6 +196,14 @@ func (g *Gates) put(key types.NamespacedName, now *Pod) {
 		pod.since, pod.again = before.since, before.again
 	}
 	in[key.Name] = pod
+}
+
+// drop removes a pod. The caller holds the mutex.
+func (g *Gates) drop(key types.NamespacedName) {
+	in := g.by[key.Namespace]
+	if delete(in, key.Name); len(in) == 0 {
+		delete(g.by, key.Namespace)
+	}
 }
 
 // same reports whether nothing has changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +84,7 @@ func (g *Gates) look(ctx context.Context) (left bool) {
 		left = true
 		switch {
 		case !pod.Waits() && !now.Before(pod.Until):
-			g.set(key, nil)
+			g.expire(key, pod)
 		case pod.Waits() && !now.Before(pod.again):
 			condition, open := verdict(g.holding(key.Namespace, pod), pod.served, now.Sub(pod.since))
 			if !open {
@@ -98,6 +99,22 @@ func (g *Gates) look(ctx context.Context) (left bool) {
 	}
 	work.Wait()
 	return left
+}
+
+// expire drops a pod that counts as ready no longer. Another pod of its name stays, which the watch may have found
+// since all.
+func (g *Gates) expire(key types.NamespacedName, expired known) {
+	keys := map[types.NamespacedName]bool{}
+	for _, svc := range g.selecting(key.Namespace, expired.Labels) {
+		keys[cluster.Key(svc)] = true
+	}
+	g.options.Change(slices.Collect(maps.Keys(keys)), func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if now := g.by[key.Namespace][key.Name]; now != nil && now.same(expired.Pod) {
+			g.drop(key)
+		}
+	})
 }
 
 // all returns copies of all pods.
