@@ -165,8 +165,8 @@ func (c *Collector) age(items []Item) (young, ripe []Item) {
 //	a floating IP       its load balancer  an unattached floating IP looks like a kept one
 //	a pool              its listener       pools are searched for by their listeners
 //
-// A load balancer or VIP with a new candidate on it waits for the next look, and so do objects beyond
-// mostRemoved.
+// A load balancer or VIP with a new candidate on it waits for the next look, and so do its listeners, because
+// the candidate may be their pool, and objects beyond mostRemoved.
 func removable(young, ripe []Item) []Item {
 	waits := map[string]bool{}
 	for _, item := range young {
@@ -174,7 +174,8 @@ func removable(young, ripe []Item) []Item {
 	}
 	var found []Item
 	for _, item := range ripe {
-		if item.State == Found && (item.onLoadBalancer() != item.ID || !waits[item.ID]) {
+		whole, listener := item.onLoadBalancer() == item.ID, item.Kind == Listener
+		if item.State == Found && (!whole && !listener || !waits[item.onLoadBalancer()]) {
 			found = append(found, item)
 		}
 	}

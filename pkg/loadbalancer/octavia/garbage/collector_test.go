@@ -230,6 +230,21 @@ func TestCollector_RemovesAListenerAgainThatWasNotRemoved(t *testing.T) {
 	w.assertDeleted(t, "the next look", "Listener l")
 }
 
+// A pool on the load balancer of another Service is orphaned later than its listener, because a listener of the other
+// Service has used it. Without its own listener it would not be found again.
+func TestCollector_KeepsTheListenerOfAPoolThatIsOrphanedLater(t *testing.T) {
+	t.Parallel()
+	web, api := who("web", 1), who("api", 2)
+	w := newWatch(garbage.PolicyDelete, lb("b", api, partOf("listener", "m", api), partOf("listener", "l", web), partOf("pool", "p>m", web)))
+	w.look(t)
+	w.store.cloud.Inventory.Pools[0].Listeners = []octavia.ObjectID{{ID: "l"}}
+	w.updated["b"] = time.Unix(1, 0)
+	w.look(t)
+	w.assertDeleted(t, "while the pool is a new candidate")
+	w.look(t)
+	w.assertDeleted(t, "the next look", "Pool p", "Listener l")
+}
+
 // Without its listener, a pool on the load balancer of another Service would not be found again.
 func TestCollector_KeepsTheListenerOfAPoolThatCannotBeRemoved(t *testing.T) {
 	t.Parallel()
