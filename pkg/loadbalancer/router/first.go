@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // First returns the load balancers of all Services of a cluster, without their floating IPs, from a list that is at
@@ -43,8 +44,9 @@ func (p *Ports) All(ctx context.Context, tag string) (map[types.UID][]model.Load
 	return all, nil
 }
 
-// nextHopsIn returns the next hops of a VIP; none if it has no address, or no router leads to its subnet. It reads
-// each router once into hops.
+// nextHopsIn returns the next hops of a VIP; none if it has no address, if no router leads to its subnet, or if the
+// project does not see that router, as after the subnet was moved to another project's. It reads each router once into
+// hops.
 func (p *Ports) nextHopsIn(ctx context.Context, hops map[string]map[netip.Addr][]netip.Addr, vip model.VIP) ([]string, error) {
 	if vip.Address == "" {
 		return nil, nil
@@ -57,8 +59,12 @@ func (p *Ports) nextHopsIn(ctx context.Context, hops map[string]map[netip.Addr][
 		return nil, err
 	}
 	if hops[pool.RouterID] == nil {
-		if hops[pool.RouterID], err = p.Table(pool.RouterID).NextHops(ctx); err != nil {
+		read, err := p.Table(pool.RouterID).NextHops(ctx)
+		if err != nil && !apierror.IsNoRouter(err) {
 			return nil, err
+		}
+		if hops[pool.RouterID] = read; err != nil {
+			hops[pool.RouterID] = map[netip.Addr][]netip.Addr{}
 		}
 	}
 	return textsOf(hops[pool.RouterID][address]), nil

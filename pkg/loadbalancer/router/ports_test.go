@@ -2,18 +2,21 @@ package router_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
@@ -249,6 +252,27 @@ func TestBarred_AreNextHopsWithoutPortThatAdmitsThePool(t *testing.T) {
 			t.Errorf("%s: %v, error %v", name, got, err)
 		}
 	}
+}
+
+// The router of a subnet may be another project's by now.
+func TestFirst_ReadsServicesBesideRouterThatTheProjectDoesNotSee(t *testing.T) {
+	t.Parallel()
+	n := &network{
+		vips:  []neutron.VIPPort{vipOf(web(), "a", "vips", "10.9.0.4"), vipOf(serviceOf("here", "other"), "b", "vips", "10.9.0.5")},
+		fails: map[string]error{"router": noRouter()},
+	}
+	all, err := portsOf(n).First(t.Context(), ownership.ClusterTag("here"), time.Minute)
+	if err != nil || len(all) != 2 || !slices.Equal(shown(all["web"]), []string{"a 10.9.0.4"}) {
+		t.Errorf("%v, error %v", all, err)
+	}
+	n.assertSent(t, "one for both", "list "+ownership.ClusterTag("here"), "router r1")
+}
+
+// noRouter returns the error of Neutron for a router that does not exist, or is another project's.
+func noRouter() error {
+	return apierror.Wrap(gophercloud.ErrUnexpectedResponseCode{
+		Actual: http.StatusNotFound, Body: []byte(`{"NeutronError": {"type": "RouterNotFound", "message": "Router r1 could not be found", "detail": ""}}`),
+	}, "read router")
 }
 
 func TestFirst_ReadsServicesOfClusterOnceWithinAge(t *testing.T) {
