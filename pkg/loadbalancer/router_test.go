@@ -582,6 +582,53 @@ func TestRouter_KeepsRefusedServiceOnItsNodes(t *testing.T) {
 	r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
 }
 
+// A refused Service keeps the ports that are open for it. Its other ports may be those of the nodes, such as SSH, or
+// of another Service with other source ranges.
+//
+//proves:140
+func TestRouter_OpensNoPortOfRefusedService(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"per-service", "shared"} {
+		for _, port := range []int32{22, 10250, 443} {
+			t.Run(fmt.Sprint(mode, port), func(t *testing.T) {
+				t.Parallel()
+				r := newRouted(t, "0", environmentOptions{})
+				r.Conf.LoadBalancer.SecurityGroupMode = mode
+				r.restart()
+				nodes := r.nodes(2)
+				owner := r.routedService("owner")
+				owner.Spec.Ports[0].Port = 443
+				owner.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
+				r.endpoints.on(owner, "0")
+				owner.Status.LoadBalancer = *r.ensure(owner, nodes)
+				r.svc.Status.LoadBalancer = *r.ensure(r.svc, nodes)
+				address := r.svc.Status.LoadBalancer.Ingress[0].IP
+				r.svc.Spec.Ports = append(r.svc.Spec.Ports, v1.ServicePort{Name: "more", Protocol: v1.ProtocolTCP, Port: port})
+				r.options.services.apply(r.svc, owner)
+				for _, restarts := range []bool{false, true} {
+					if restarts {
+						r.restart()
+						r.ensure(owner, nodes)
+					}
+					if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil {
+						t.Errorf("restarts %v: not refused", restarts)
+					}
+					r.wantReach(address, "203.0.113.9", int(port), "lost at 127.100.1.10")
+					r.wantReach(address, "203.0.113.9", 80, "127.100.1.10")
+				}
+				r.endpoints.on(r.svc, "1")
+				if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil {
+					t.Error("not refused on another node")
+				}
+				r.wantReach(address, "203.0.113.9", int(port), "lost at 127.100.1.11")
+				r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+				r.endpoints.on(owner, "1")
+				r.ensure(owner, nodes) // it still has its port
+			})
+		}
+	}
+}
+
 // An internal Service has its VIP only.
 func TestRouter_GivesInternalServiceNoFloatingIP(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +51,18 @@ func accessOf(s *settings.Settings) state.Access {
 	access := state.Access{Ranges: s.Access.SourceRanges}
 	for _, port := range s.Traffic.Ports {
 		access.Ports = append(access.Ports, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
+	}
+	return access
+}
+
+// accessIn returns the ports and clients of a specification of security groups; none for nil.
+func accessIn(spec *securitygroup.Spec) state.Access {
+	if spec == nil {
+		return state.Access{}
+	}
+	access := state.Access{Ranges: spec.Clients}
+	for _, port := range spec.NodePorts {
+		access.Ports = append(access.Ports, strings.ToUpper(port.String()))
 	}
 	return access
 }

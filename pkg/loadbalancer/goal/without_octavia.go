@@ -200,7 +200,8 @@ func (g *withoutOctavia) Begin(ctx context.Context, r Round, first plan.Plan) (S
 	spec, subnet := clientsSpec(g.in, r.Want), r.Want.LoadBalancer.VIP.SubnetID
 	task, err := g.Groups.Plan(ctx, securitygroup.Request{
 		ID: g.in.ID, Spec: spec, VIPSubnet: subnet, Before: g.in.Published.hasStatus() && (spec != nil || !r.Recalled || r.Have.Source == model.Lists),
-		Kept: g.unread != nil, Unread: g.unread != nil && g.unread.Ranges, NodesCurrent: g.in.NodesCurrent,
+		Kept: g.unread != nil, Unread: g.unread != nil && g.unread.Ranges, KeepPorts: g.in.Settings.LoadBalancer.Provider == driver.Router,
+		NodesCurrent: g.in.NodesCurrent,
 	})
 	if err != nil {
 		return SecurityGroups{}, plan.Report{}, err
@@ -278,6 +279,9 @@ func (g *withoutOctavia) Commit(ctx context.Context, r Round, reported plan.Plan
 	var access *state.Access // port forwardings open only NodePorts, which no other Service has
 	if lb.Provider != driver.PortForwarding {
 		has := accessOf(g.in.Settings)
+		if g.unread != nil { // its settings have the refused ports and clients
+			has = accessIn(r.Groups.Spec)
+		}
 		access = &has
 	}
 	g.Memory.Store.Update(uid, func(e *state.Entry) { e.Access = access })

@@ -275,6 +275,34 @@ func TestPlan_KeepsClientsOfARefusedService(t *testing.T) {
 	}
 }
 
+// With KeepPorts, a refused Service gets no port that is not open for it, and no clients of other ports.
+func TestPlan_KeepsPortsOfARefusedService(t *testing.T) {
+	t.Parallel()
+	for _, exists := range []bool{true, false} {
+		env := newEnvironment(t, securitygroup.PerService, &network{})
+		r := env.request(securitygroup.PerService, "web", 80)
+		r.Spec.Direct, r.Spec.Clients = true, []string{"192.0.2.0/24"}
+		if exists {
+			env.settle(r)
+			env.writes()
+		}
+		asked := *env.request(securitygroup.PerService, "web", 80).Spec
+		asked.Direct, asked.NodePorts = true, append(asked.NodePorts, securitygroup.Opening{Protocol: "tcp", Port: 22})
+		r.Spec, r.Kept, r.KeepPorts, r.Unread = &asked, true, true, !exists
+		env.settle(r)
+		var want []string
+		if exists {
+			want = []string{"ingress IPv4 tcp 80-80 from 192.0.2.0/24"}
+		}
+		if rules := env.opens(groupOf(securitygroup.PerService, "web")); !slices.Equal(rules, want) {
+			t.Errorf("the group exists: %v: rules %v, want %v", exists, rules, want)
+		}
+		if len(asked.NodePorts) != 2 {
+			t.Errorf("the caller's request is changed to %v", asked.NodePorts)
+		}
+	}
+}
+
 // Without its group, a refused Service gets the clients that it asks for; if these are unknown, none.
 func TestPlan_AdmitsKnownClientsOnlyIfGroupOfRefusedServiceIsGone(t *testing.T) {
 	t.Parallel()

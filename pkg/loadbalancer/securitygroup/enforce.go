@@ -38,21 +38,27 @@ func enforceable(w *Spec, t *Task) error {
 	return nil
 }
 
-// keepClients returns a spec with the clients that are admitted now. If there are no rules, it uses
-// those of the spec, or returns an error if they are unknown.
+// keepClients returns a spec with the clients that are admitted now, and with KeepPorts only with ports
+// that are open now. If there are no rules, it uses the clients of the spec, or returns an error if they
+// are unknown.
 func (g *Groups) keepClients(ctx context.Context, r Request) (*Spec, error) {
 	s, err := g.observe(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	kept := *r.Spec
-	seen := clients(s.Rules, r.Spec.NodePorts, r.Spec.everybody())
+	if r.KeepPorts {
+		kept.NodePorts = slices.DeleteFunc(slices.Clone(kept.NodePorts), func(port Opening) bool {
+			return len(clients(s.Rules, []Opening{port}, kept.everybody())) == 0
+		})
+	}
+	seen := clients(s.Rules, kept.NodePorts, kept.everybody())
 	switch {
-	case slices.Equal(seen, r.Spec.everybody()):
+	case slices.Equal(seen, kept.everybody()):
 		kept.Clients = nil
 	case len(seen) > 0:
 		kept.Clients = seen
-	case r.Unread:
+	case r.Unread && len(kept.NodePorts) > 0:
 		return nil, fmt.Errorf("the security group of the Service is gone, and its source ranges cannot be read, so that the clients to admit are unknown")
 	}
 	return &kept, nil

@@ -93,6 +93,10 @@ type Request struct {
 	// the Service is refused and kept in operation. Unread is set if the Spec does not contain the
 	// wanted clients.
 	Kept, Unread bool
+	// KeepPorts is set if a kept Service also gets no port that its rules do not open now, because the
+	// Spec has the refused ones. With provider router they are ports of the nodes, such as SSH, or those
+	// of other Services.
+	KeepPorts bool
 	// NodesCurrent reports whether no Service has been reconciled with later nodes; nil means true.
 	// The shared group is removed from ports only while it is true, because a later node may use
 	// one of them.
@@ -107,6 +111,8 @@ type Task struct {
 	// ID. Taken are those of them with an address on the port of another server than that of their
 	// provider ID. Unfiltered are nodes with a port without port security, which all clients can reach.
 	Unfound, Strayed, Taken, Unfiltered []string
+	// Spec is that of the Request, with the ports and clients that are kept.
+	Spec *Spec
 
 	id      ownership.Identity
 	desired *Desired
@@ -127,6 +133,7 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 			return nil, err
 		}
 	}
+	t.Spec = r.Spec
 	if r.Spec != nil {
 		if g.mode == Shared && r.ID.SharedGroup().Name == "" {
 			return nil, fmt.Errorf("security-group-mode=%s needs to tell clusters apart: let the controller read the namespace kube-system", Shared)
