@@ -102,7 +102,7 @@ func (g *Gates) look(ctx context.Context) (left bool) {
 }
 
 // expire drops a pod that counts as ready no longer. Another pod of its name stays, which the watch may have found
-// since all.
+// in between.
 func (g *Gates) expire(key types.NamespacedName, expired known) {
 	keys := map[types.NamespacedName]bool{}
 	for _, svc := range g.selecting(key.Namespace, expired.Labels) {

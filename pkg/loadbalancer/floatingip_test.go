@@ -369,6 +369,43 @@ func TestFloatingIP_OfVanishedPeerLoadBalancerBelongsToService(t *testing.T) {
 	}
 }
 
+// The status has a host name, so that only this process knows the address of cloud-provider-openstack's floating IP.
+// Another client deletes the load balancer.
+//
+//proves:22,84
+func TestFloatingIP_OfPeerBehindHostNameOutlivesItsLoadBalancer(t *testing.T) {
+	t.Parallel()
+	for _, deleted := range []bool{true, false} {
+		env := newEnvironment(t, environmentOptions{keys: allAnnotations()})
+		nodes, svc := env.nodes(1), service("web", 1)
+		env.ensure(svc, nodes)
+		address := env.Cloud.Neutron.FloatingIPs()[0].Address
+		env.asLeftByThePeer()
+		env.restart()
+		env.ensure(svc, nodes)
+		svc.Annotations[annotation.Hostname] = "www.example.com"
+		env.ensure(svc, nodes)
+		if got := svc.Status.LoadBalancer.Ingress[0]; got.IP != "" || got.Hostname == "" {
+			t.Fatalf("the status has the address: %+v", got)
+		}
+		if err := env.Cloud.Octavia.Remove(env.loadBalancer().ID); err != nil {
+			t.Fatal(err)
+		}
+		if deleted {
+			env.delete(svc)
+			env.floatingIPs(0)
+			continue
+		}
+		env.notice(svc)
+		env.ensure(svc, nodes)
+		if all := env.addresses(); len(all) != 1 || all[address] != env.loadBalancer().VIP.PortID {
+			t.Errorf("the floating IPs are %v, want %s on the VIP", all, address)
+		}
+		env.delete(svc)
+		env.floatingIPs(0)
+	}
+}
+
 // external adds a subnet to the external network.
 func (env *environment) external(name, cidr string, tags ...string) simneutron.Subnet {
 	env.T.Helper()

@@ -95,6 +95,7 @@ func (a *Applied) Addresses() []string { return append([]string{a.Address}, a.Mo
 // router.
 func (e *Entry) SetApplied(applied *Applied) {
 	e.Applied, e.Namespace, e.Routed, e.Access = applied, applied.Service.Namespace, nil, nil
+	e.Made.Address = applied.Address
 }
 
 // DropApplied makes the next round of the Service read the cloud.

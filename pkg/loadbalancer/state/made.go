@@ -34,6 +34,9 @@ type Made struct {
 	// CreateEmpty is set if Octavia has refused to create the load balancer together with its
 	// listeners, and leaked the port of its VIP: it is created empty, and filled later.
 	CreateEmpty bool
+	// Address is the last one at which the Service was served: its status may have a host name instead, and the load
+	// balancer may be gone.
+	Address string
 	// Weighed is set from the beginning of a change that may give members weights of the Service's own, until the
 	// Service has its desired state.
 	Weighed bool
@@ -64,6 +67,6 @@ func EnteredBy(services iter.Seq2[types.UID, Entry]) map[string]bool {
 // retains.
 func (e *Entry) MarkRemoved(retainsFloatingIP bool) {
 	m := &e.Made
-	m.LoadBalancerID, m.Entered, m.VIP, m.Forwards, m.UnattachedFloatingIP, m.Weighed, e.announced = "", nil, false, false, false, false, nil
+	m.Address, m.LoadBalancerID, m.Entered, m.VIP, m.Forwards, m.UnattachedFloatingIP, m.Weighed, e.announced = "", "", nil, false, false, false, false, nil
 	m.Touched = m.Touched && retainsFloatingIP
 }
