@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -104,11 +103,11 @@ func (g *Gates) look(ctx context.Context) (left bool) {
 // expire drops a pod that counts as ready no longer. Another pod of its name stays, which the watch may have found
 // in between.
 func (g *Gates) expire(key types.NamespacedName, expired known) {
-	keys := map[types.NamespacedName]bool{}
+	var services []types.NamespacedName
 	for _, svc := range g.selecting(key.Namespace, expired.Labels) {
-		keys[cluster.Key(svc)] = true
+		services = append(services, cluster.Key(svc))
 	}
-	g.options.Change(slices.Collect(maps.Keys(keys)), func() {
+	g.options.Change(services, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if now := g.by[key.Namespace][key.Name]; now != nil && now.same(expired.Pod) {

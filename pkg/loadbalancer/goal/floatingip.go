@@ -64,7 +64,7 @@ func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.
 		}
 	}
 	if !hints.Asked.Asked() {
-		hints.Published = o.served(in)
+		hints.Published = o.provenAddresses(in)
 	}
 	known, complete, err := o.knownFloatingIPs(ctx, in.Owner, as, hints.Published)
 	if err != nil {
@@ -83,9 +83,9 @@ func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.
 	return err
 }
 
-// served returns the addresses of a Service that prove a floating IP of cloud-provider-openstack to be its own: those in
+// provenAddresses returns the addresses of a Service that prove a floating IP of cloud-provider-openstack to be its own: those in
 // its status, and the one at which this process has served it.
-func (o *observer) served(in Inputs) []string {
+func (o *observer) provenAddresses(in Inputs) []string {
 	addresses := in.Published.addresses()
 	if address := o.Memory.Store.Get(in.Owner.UID).Made.Address; address != "" && !slices.Contains(addresses, address) {
 		addresses = append(addresses, address)
@@ -103,7 +103,7 @@ func leavesFloatingIP(observed model.Observed) bool {
 func (o *observer) leavingFloatingIPs(ctx context.Context, in Inputs, have Observation, asks bool) error {
 	var hints observe.FloatingIPHints
 	if !asks {
-		hints.Published = o.served(in)
+		hints.Published = o.provenAddresses(in)
 	}
 	var err error
 	if hints.IDs, _, err = o.knownFloatingIPs(ctx, in.Owner, have.As, hints.Published); err != nil {

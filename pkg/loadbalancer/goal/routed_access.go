@@ -43,7 +43,7 @@ func clientsSpec(in Inputs, want *Desired) *securitygroup.Spec {
 	return specOn(in, opened, &on)
 }
 
-// accessOf returns the ports and clients that security groups admit; none if they are not managed.
+// accessOf returns the ports and clients that security groups shall admit; none if they are not managed.
 func accessOf(s *settings.Settings) state.Access {
 	if !s.ManagesGroups() {
 		return state.Access{}
@@ -55,7 +55,8 @@ func accessOf(s *settings.Settings) state.Access {
 	return access
 }
 
-// accessIn returns the ports and clients of a specification of security groups; none for nil.
+// accessIn returns the ports and clients that a specification of security groups admits, without the refused ones of a
+// refused Service; none for nil.
 func accessIn(spec *securitygroup.Spec) state.Access {
 	if spec == nil {
 		return state.Access{}

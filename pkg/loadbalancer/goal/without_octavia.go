@@ -278,10 +278,7 @@ func (g *withoutOctavia) Commit(ctx context.Context, r Round, reported plan.Plan
 	}
 	var access *state.Access // port forwardings open only NodePorts, which no other Service has
 	if lb.Provider != driver.PortForwarding {
-		has := accessOf(g.in.Settings)
-		if g.unread != nil { // its settings have the refused ports and clients
-			has = accessIn(r.Groups.Spec)
-		}
+		has := accessIn(r.Groups.Spec)
 		access = &has
 	}
 	g.Memory.Store.Update(uid, func(e *state.Entry) { e.Access = access })

@@ -60,12 +60,13 @@ func (p *Ports) nextHopsIn(ctx context.Context, hops map[string]map[netip.Addr][
 	}
 	if hops[pool.RouterID] == nil {
 		read, err := p.Table(pool.RouterID).NextHops(ctx)
-		if err != nil && !apierror.IsNoRouter(err) {
+		switch {
+		case apierror.IsNoRouter(err):
+			read = map[netip.Addr][]netip.Addr{}
+		case err != nil:
 			return nil, err
 		}
-		if hops[pool.RouterID] = read; err != nil {
-			hops[pool.RouterID] = map[netip.Addr][]netip.Addr{}
-		}
+		hops[pool.RouterID] = read
 	}
 	return textsOf(hops[pool.RouterID][address]), nil
 }
