@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -202,6 +203,26 @@ func TestPortForwarding_FollowsRebuiltNodeToItsNewPort(t *testing.T) {
 	if sent := r.Cloud.RequestLog.Requests(); len(sent) > 0 {
 		t.Errorf("an unchanged Service costs\n%s", printed(sent))
 	}
+}
+
+// The server of a node is gone, and a server that is no node has got its address: the Service is not exposed on it.
+//
+//proves:140
+func TestPortForwarding_SkipsNodeWhoseAddressAnotherServerHas(t *testing.T) {
+	t.Parallel()
+	r := newForwarding(t, "0 1", 1, environmentOptions{})
+	nodes := r.nodes(2)
+	r.Cloud.Nova.DeleteServer(cluster.ServerID(nodes[0].Spec.ProviderID))
+	if _, err := r.Cloud.AddServer("database", "127.100.1.10"); err != nil {
+		t.Fatal(err)
+	}
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	r.wantReach(address, 80, "127.100.1.11")
+	r.endpoints.on(r.svc, "0")
+	if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil || !strings.Contains(err.Error(), "its server needs a port") {
+		t.Errorf("error %v", err)
+	}
+	r.wantReach(address, 80, "127.100.1.11")
 }
 
 // Nodes with a floating IP of their own are no targets: Neutron refuses them.

@@ -17,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -140,11 +141,13 @@ func (g *Forwarded) target(ctx context.Context, want *Desired, lb *model.LoadBal
 	if len(candidates) == 0 {
 		return "", neutron.Port{}, nil
 	}
-	servers := map[string]string{}
-	for _, b := range g.in.Members.Backends {
-		servers[b.Node.Name] = cluster.ServerID(b.Node.Spec.ProviderID)
+	known := map[string]securitygroup.Node{}
+	for _, b := range g.in.serving(want.Followed.Ports, nil) {
+		known[b.Node.Name] = groupNode(b.Node, nil, b.Older)
 	}
-	fit, ports, err := g.Cloud.Forwardings.Targets(ctx, candidates, servers)
+	fit, ports, err := g.Cloud.Forwardings.Targets(ctx, candidates, func(node router.Node, at []neutron.Port) []neutron.Port {
+		return known[node.Name].Owned(at)
+	})
 	if err != nil {
 		return "", neutron.Port{}, err
 	}
@@ -156,7 +159,7 @@ func (g *Forwarded) target(ctx context.Context, want *Desired, lb *model.LoadBal
 }
 
 // unforwardable completes a sentence about nodes that cannot be the target of port forwardings.
-const unforwardable = "gets no port forwardings: it needs a port that this project sees, without a floating IP of its own"
+const unforwardable = "gets no port forwardings: its server needs a port that this project sees, without a floating IP of its own"
 
 // floating returns the desired load balancer without its port forwardings.
 func (g *Forwarded) floating(ctx context.Context, existing *model.LoadBalancer, port neutron.Port) (*model.LoadBalancer, error) {

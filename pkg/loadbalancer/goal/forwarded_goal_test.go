@@ -13,6 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
@@ -31,6 +33,21 @@ func TestForwarded_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 	toNewPort := func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31080 }
 	noPorts := func(r *rig) { r.ports = nil }
 	second := func(r *rig) { r.ports = r.ports[1:] }
+	reused := func(r *rig) { r.ports[0].DeviceID = "another server" }
+	beside := func(server, owner string) func(*rig) { // each node's port
+		return func(r *rig) {
+			for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
+				other := portAt("other-"+address, address)
+				other.DeviceID, other.DeviceOwner = server, owner
+				r.ports = append(r.ports, other)
+			}
+		}
+	}
+	leaving := func(r *rig) { // the only node with an endpoint
+		r.nodes[0].Spec.Taints = []v1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}}
+		r.watch = settings.Watched
+		r.endpoints = members.Endpoints{{Family: v1.IPv4Protocol, Ports: []string{"p80"}, Endpoints: []members.Endpoint{{Node: r.nodes[0].Name, Ready: true, Serving: true}}}}
+	}
 	bound := floatingAt("node-fip", "203.0.113.99", "port-10.0.0.1", describedAs("the node's"))
 	tag := fixture.Annotated(annotation.FloatingIPTag, "web")
 	for name, test := range map[string]struct {
@@ -44,6 +61,11 @@ func TestForwarded_PlansFromWhatNeutronAndOctaviaHave(t *testing.T) {
 		"its node has left":               {by(driver.PortForwarding, served), []func(*rig){forwardedAt("f", "203.0.113.9", "10.0.0.99")}, "floating IP 203.0.113.9: forwarded ports [TCP/80 to 10.0.0.99:30080] → [TCP/80 to 10.0.0.1:30080]"},
 		"the port of its node is unknown": {by(driver.PortForwarding, served), []func(*rig){forwarded, func(r *rig) { r.forwardings["f"][0].InternalPortID = "" }}, ""},
 		"a node without a port":           {by(driver.PortForwarding), []func(*rig){second}, strings.ReplaceAll(toNew, "10.0.0.1", "10.0.0.2")},
+		"a VLAN has its address too":      {by(driver.PortForwarding), []func(*rig){beside("", "trunk:subport")}, toNew},
+		"another server too":              {by(driver.PortForwarding), []func(*rig){beside("another server", "compute:nova")}, toNew},
+		"the last node":                   {by(driver.PortForwarding), []func(*rig){leaving}, toNew},
+		"another server, of the last one": {by(driver.PortForwarding), []func(*rig){reused, leaving}, "!its server needs a port"},
+		"another server has its address":  {by(driver.PortForwarding), []func(*rig){reused}, strings.ReplaceAll(toNew, "10.0.0.1", "10.0.0.2")},
 		"a node with a floating IP":       {by(driver.PortForwarding), []func(*rig){bound}, strings.ReplaceAll(toNew, "10.0.0.1", "10.0.0.2")},
 		"no node has a port":              {by(driver.PortForwarding), []func(*rig){noPorts}, "!node node-1 (10.0.0.1), as all others that can serve, gets no port forwardings"},
 		"internal":                        {by(driver.PortForwarding, internalOne), nil, "!" + annotation.Provider + "]: the provider port-forwarding needs a floating IP, and an internal Service"},

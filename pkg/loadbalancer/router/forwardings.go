@@ -136,10 +136,10 @@ func at(all []model.Forwarding, key model.ListenerKey) int {
 	return slices.IndexFunc(all, func(f model.Forwarding) bool { return f.Key == key })
 }
 
-// Targets returns those of some nodes that can be targets, with their ports: those with a port that this project
-// sees and that has no floating IP of its own. Servers are those of the nodes by name, which decide between several
-// ports with the same address. It costs two requests.
-func (f *Forwardings) Targets(ctx context.Context, nodes []Node, servers map[string]string) (fit []Node, ports map[string]neutron.Port, err error) {
+// Targets returns those of some nodes that can be targets, with their ports: those with one port that this project
+// sees, and that has no floating IP of its own. Owned returns those of the ports with its address that are a node's:
+// they may be another server's. It costs two requests.
+func (f *Forwardings) Targets(ctx context.Context, nodes []Node, owned func(Node, []neutron.Port) []neutron.Port) (fit []Node, ports map[string]neutron.Port, err error) {
 	addresses := make([]string, 0, len(nodes))
 	for _, node := range nodes {
 		addresses = append(addresses, node.Address)
@@ -158,7 +158,7 @@ func (f *Forwardings) Targets(ctx context.Context, nodes []Node, servers map[str
 	}
 	ports = map[string]neutron.Port{}
 	for _, node := range nodes {
-		port, is := portOf(node, servers[node.Name], found)
+		port, is := portOf(node, owned, found)
 		if is && !slices.ContainsFunc(bound, func(fip floatingips.FloatingIP) bool { return fip.PortID == port.ID }) {
 			fit, ports[node.Address] = append(fit, node), port
 		}
@@ -166,19 +166,16 @@ func (f *Forwardings) Targets(ctx context.Context, nodes []Node, servers map[str
 	return fit, ports, nil
 }
 
-// portOf returns the port of a node; false if none has its address, or several and not one of them is its server's.
-func portOf(node Node, server string, all []neutron.Port) (neutron.Port, bool) {
-	own := map[string]neutron.Port{}
+// portOf returns the port of a node; false if it has none with its address, or several.
+func portOf(node Node, owned func(Node, []neutron.Port) []neutron.Port, all []neutron.Port) (neutron.Port, bool) {
+	there := map[string]neutron.Port{}
 	for _, port := range all {
 		if slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool { return ip.IPAddress == node.Address }) {
-			own[port.ID] = port
+			there[port.ID] = port
 		}
 	}
-	if len(own) > 1 {
-		maps.DeleteFunc(own, func(_ string, port neutron.Port) bool { return port.DeviceID != server })
-	}
-	for _, port := range own {
-		return port, len(own) == 1
+	if own := owned(node, slices.Collect(maps.Values(there))); len(own) == 1 {
+		return own[0], true
 	}
 	return neutron.Port{}, false
 }

@@ -171,6 +171,9 @@ func TestTargets_HavePortOfTheirOwnWithoutFloatingIP(t *testing.T) {
 		return found
 	}
 	node := []router.Node{{Name: "node-1", Address: "10.6.0.11"}}
+	owned := func(node router.Node, at []neutron.Port) []neutron.Port {
+		return slices.DeleteFunc(at, func(port neutron.Port) bool { return node.Name != "node-1" || port.DeviceID != "s1" })
+	}
 	for name, test := range map[string]struct {
 		ports    []neutron.Port
 		floating []floatingips.FloatingIP
@@ -180,16 +183,16 @@ func TestTargets_HavePortOfTheirOwnWithoutFloatingIP(t *testing.T) {
 		"none":                                   {nil, nil, ""},
 		"a port with two addresses":              {[]neutron.Port{port("a", "s1", "fd00::1", "10.6.0.11")}, nil, "a"},
 		"another address":                        {[]neutron.Port{port("a", "s1", "10.6.0.12")}, nil, ""},
-		"a port of another server, the only one": {[]neutron.Port{port("a", "s2", "10.6.0.11")}, nil, "a"},
+		"a port of another server, the only one": {[]neutron.Port{port("a", "s2", "10.6.0.11")}, nil, ""},
 		"two, one of the server":                 {[]neutron.Port{port("a", "s2", "10.6.0.11"), port("b", "s1", "10.6.0.11")}, nil, "b"},
 		"two, both of the server":                {[]neutron.Port{port("a", "s1", "10.6.0.11"), port("b", "s1", "10.6.0.11")}, nil, ""},
 		"two of other servers":                   {[]neutron.Port{port("a", "s2", "10.6.0.11"), port("b", "s3", "10.6.0.11")}, nil, ""},
-		"one that is listed twice":               {[]neutron.Port{port("a", "s2", "10.6.0.11"), port("a", "s2", "10.6.0.11")}, nil, "a"},
+		"one that is listed twice":               {[]neutron.Port{port("a", "s1", "10.6.0.11"), port("a", "s1", "10.6.0.11")}, nil, "a"},
 		"it has a floating IP":                   {[]neutron.Port{port("a", "s1", "10.6.0.11")}, []floatingips.FloatingIP{{PortID: "a"}}, ""},
 		"another one has":                        {[]neutron.Port{port("a", "s2", "10.6.0.11"), port("b", "s1", "10.6.0.11")}, []floatingips.FloatingIP{{PortID: "a"}}, "b"},
 	} {
 		n := &network{nodes: test.ports, floating: test.floating}
-		fit, ports, err := forwardingsOf(n).Targets(t.Context(), node, map[string]string{"node-1": "s1", "node-2": "s2"})
+		fit, ports, err := forwardingsOf(n).Targets(t.Context(), node, owned)
 		if err != nil || (test.want != "") != slices.Equal(fit, node) || ports["10.6.0.11"].ID != test.want || len(ports) != len(fit) {
 			t.Errorf("%s: %v, %v, error %v, want %q", name, fit, ports, err, test.want)
 		}
@@ -197,7 +200,7 @@ func TestTargets_HavePortOfTheirOwnWithoutFloatingIP(t *testing.T) {
 	}
 	for _, fails := range []string{"nodes", "floating"} {
 		n := &network{fails: map[string]error{fails: errFailed}}
-		if fit, ports, err := forwardingsOf(n).Targets(t.Context(), node, nil); fit != nil || ports != nil || !errors.Is(err, errFailed) {
+		if fit, ports, err := forwardingsOf(n).Targets(t.Context(), node, owned); fit != nil || ports != nil || !errors.Is(err, errFailed) {
 			t.Errorf("%s fails: %v, %v, error %v", fails, fit, ports, err)
 		}
 	}
@@ -210,7 +213,7 @@ func TestTargets_KeepTheOrderOfNodes(t *testing.T) {
 	for _, i := range []int{3, 1, 0} {
 		n.nodes = append(n.nodes, neutron.Port{ID: all[i].Name, FixedIPs: []neutron.FixedIP{{IPAddress: all[i].Address}}})
 	}
-	fit, ports, err := forwardingsOf(n).Targets(t.Context(), all, nil)
+	fit, ports, err := forwardingsOf(n).Targets(t.Context(), all, func(_ router.Node, at []neutron.Port) []neutron.Port { return at })
 	if want := []router.Node{all[0], all[1], all[3]}; err != nil || !slices.Equal(fit, want) {
 		t.Errorf("%v, error %v, want %v", fit, err, want)
 	}

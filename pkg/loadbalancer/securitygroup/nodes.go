@@ -131,7 +131,7 @@ func (s search) byAddress(ctx context.Context, missing []int) error {
 	for _, i := range missing {
 		for _, address := range s.nodes[i].Addresses {
 			for _, port := range all[address] {
-				s.found[i].add(port, s.nodes[i].has(port), slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
+				s.found[i].add(port, s.nodes[i].mayOwn(port), slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
 					return ip.IPAddress == address && ip.SubnetID != "" && slices.Contains(s.subnets, ip.SubnetID)
 				}))
 			}

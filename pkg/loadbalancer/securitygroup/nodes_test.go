@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -225,6 +226,35 @@ func TestPlan_WantsPortsOfOtherNodesOnlyInTheSharedGroup(t *testing.T) {
 		}
 		if reports := slices.Concat(task.Unfound, task.Taken, task.Unfiltered, task.Strayed); !slices.Equal(reports, []string{"stray-member"}) {
 			t.Errorf("%s: reports about %v", mode, reports)
+		}
+	}
+}
+
+func TestOwned_PrefersThePortsOfTheServer(t *testing.T) {
+	t.Parallel()
+	node := Node{Name: "n", Server: "s", OtherServers: []string{"renewed"}, Addresses: []string{"10.6.0.2"}}
+	of, vlan := func(server string) neutron.Port { return portOf("on-"+server, server, "10.6.0.2") }, portOf("vlan", "", "10.6.0.2")
+	vlan.DeviceOwner = "trunk:subport"
+	for name, c := range map[string]struct {
+		node  Node
+		ports []neutron.Port
+		want  string
+	}{
+		"none":                      {node, nil, ""},
+		"its server's":              {node, []neutron.Port{of("s")}, "on-s"},
+		"its server's among all":    {node, []neutron.Port{vlan, of("renewed"), of("s"), of("stranger")}, "on-s"},
+		"two of its server":         {node, []neutron.Port{of("s"), of("s")}, "on-s on-s"},
+		"none of its server":        {node, []neutron.Port{of("renewed"), vlan, of("stranger")}, "on-renewed vlan"},
+		"another server's":          {node, []neutron.Port{of("stranger")}, ""},
+		"of an unknown server":      {Node{Name: "n"}, []neutron.Port{of("any")}, "on-any"},
+		"unknown, one of no server": {Node{Name: "n"}, []neutron.Port{vlan, of("any")}, "vlan on-any"},
+	} {
+		var got []string
+		for _, port := range c.node.Owned(c.ports) {
+			got = append(got, port.ID)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %q", name, got, c.want)
 		}
 	}
 }

@@ -49,14 +49,32 @@ type Node struct {
 	Addresses    []string
 }
 
-// has reports whether a port with an address of the node may be the node's: a port of one of its
+// mayOwn reports whether a port with an address of the node may be the node's: a port of one of its
 // servers or, for the VLAN of a trunk, of none. If its server is unknown, any port may be.
-func (n Node) has(port neutron.Port) bool {
+func (n Node) mayOwn(port neutron.Port) bool {
 	switch {
 	case n.Server == "", port.DeviceID == n.Server, slices.Contains(n.OtherServers, port.DeviceID):
 		return true
 	}
 	return port.DeviceID == "" && port.DeviceOwner == subportOwner
+}
+
+// Owned returns those of some ports with an address of the node that are the node's: those of its server, or else
+// those that may be its own.
+func (n Node) Owned(ports []neutron.Port) []neutron.Port {
+	var certain, possible []neutron.Port
+	for _, port := range ports {
+		if n.mayOwn(port) {
+			possible = append(possible, port)
+		}
+		if n.Server != "" && port.DeviceID == n.Server {
+			certain = append(certain, port)
+		}
+	}
+	if len(certain) > 0 {
+		return certain
+	}
+	return possible
 }
 
 // subportOwner is the owner of a port that is a VLAN on the port of a server. Neutron does not report

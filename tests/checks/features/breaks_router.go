@@ -159,6 +159,13 @@ func forwardingBreaks() []Break {
 			Tests: []string{"TestPortForwarding_MovesOnlyWhenNodeHasNoEndpoint"},
 		},
 		{
+			Row: 140, What: "a server that has got the address of a node becomes a target",
+			File:  goal,
+			Old:   `return known[node.Name].Owned(at)`,
+			New:   `return at`,
+			Tests: []string{"TestPortForwarding_SkipsNodeWhoseAddressAnotherServerHas"},
+		},
+		{
 			Row: 140, What: "forwardings that have gone with the port of their node stay away",
 			File:  router,
 			Old:   `if !apierror.IsNotFound(err) {`,
