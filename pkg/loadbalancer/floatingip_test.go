@@ -375,7 +375,7 @@ func TestFloatingIP_OfVanishedPeerLoadBalancerBelongsToService(t *testing.T) {
 //proves:22,84
 func TestFloatingIP_OfPeerBehindHostNameOutlivesItsLoadBalancer(t *testing.T) {
 	t.Parallel()
-	for _, deleted := range []bool{true, false} {
+	for _, then := range []string{"deleted", "internal", "restored"} {
 		env := newEnvironment(t, environmentOptions{keys: allAnnotations()})
 		nodes, svc := env.nodes(1), service("web", 1)
 		env.ensure(svc, nodes)
@@ -391,15 +391,18 @@ func TestFloatingIP_OfPeerBehindHostNameOutlivesItsLoadBalancer(t *testing.T) {
 		if err := env.Cloud.Octavia.Remove(env.loadBalancer().ID); err != nil {
 			t.Fatal(err)
 		}
-		if deleted {
-			env.delete(svc)
+		switch then {
+		case "internal":
+			svc.Annotations[annotation.Internal] = "true"
+			env.notice(svc)
+			env.ensure(svc, nodes)
 			env.floatingIPs(0)
-			continue
-		}
-		env.notice(svc)
-		env.ensure(svc, nodes)
-		if all := env.addresses(); len(all) != 1 || all[address] != env.loadBalancer().VIP.PortID {
-			t.Errorf("the floating IPs are %v, want %s on the VIP", all, address)
+		case "restored":
+			env.notice(svc)
+			env.ensure(svc, nodes)
+			if all := env.addresses(); len(all) != 1 || all[address] != env.loadBalancer().VIP.PortID {
+				t.Errorf("the floating IPs are %v, want %s on the VIP", all, address)
+			}
 		}
 		env.delete(svc)
 		env.floatingIPs(0)

@@ -49,7 +49,7 @@ func (o *observer) observe(ctx context.Context, in Inputs, settings *settings.Se
 
 // mayHaveHadFloatingIP reports whether a Service without load balancer may have left a floating IP.
 func (o *observer) mayHaveHadFloatingIP(in Inputs) bool {
-	return o.Memory.Store.Get(in.Owner.UID).Made.Touched || len(in.Published.addresses()) > 0
+	return o.Memory.Store.Get(in.Owner.UID).Made.Touched || len(o.provenAddresses(in)) > 0
 }
 
 // readFloatingIPs reads the floating IPs of a Service; for a new Service only if any can exist.
@@ -83,8 +83,8 @@ func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.
 	return err
 }
 
-// provenAddresses returns the addresses of a Service that prove a floating IP of cloud-provider-openstack to be its own: those in
-// its status, and the one at which this process has served it.
+// provenAddresses returns the addresses of a Service that prove a floating IP of cloud-provider-openstack to be its
+// own: those in its status, and the one at which this process has served it.
 func (o *observer) provenAddresses(in Inputs) []string {
 	addresses := in.Published.addresses()
 	if address := o.Memory.Store.Get(in.Owner.UID).Made.Address; address != "" && !slices.Contains(addresses, address) {
