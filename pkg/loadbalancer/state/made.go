@@ -66,7 +66,6 @@ func EnteredBy(services iter.Seq2[types.UID, Entry]) map[string]bool {
 // MarkRemoved records that all objects of the Service are removed, except a floating IP that it
 // retains.
 func (e *Entry) MarkRemoved(retainsFloatingIP bool) {
-	m := &e.Made
-	m.Address, m.LoadBalancerID, m.Entered, m.VIP, m.Forwards, m.UnattachedFloatingIP, m.Weighed, e.announced = "", "", nil, false, false, false, false, nil
-	m.Touched = m.Touched && retainsFloatingIP
+	kept := Made{ServedOn: e.Made.ServedOn, CreateEmpty: e.Made.CreateEmpty, Touched: e.Made.Touched && retainsFloatingIP}
+	e.Made, e.announced = kept, nil
 }
