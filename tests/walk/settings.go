@@ -70,8 +70,10 @@ func fit(svc *v1.Service) {
 	}
 	for name := range svc.Annotations {
 		base, port := annotation.Base(name)
-		is := func(p v1.ServicePort) bool { return port == p.Name || port == fmt.Sprint(p.Port) }
-		if slices.Contains(annotation.PerPort(), base) && port != "" && (!slices.ContainsFunc(svc.Spec.Ports, is) || isHTTP && base == annotation.ProxyProtocol) {
+		fits := func(p v1.ServicePort) bool {
+			return (port == p.Name || port == fmt.Sprint(p.Port)) && (base != annotation.ProxyProtocol || isTCP(p) && !isHTTP)
+		}
+		if slices.Contains(annotation.PerPort(), base) && port != "" && !slices.ContainsFunc(svc.Spec.Ports, fits) {
 			delete(svc.Annotations, name)
 		}
 	}
