@@ -119,7 +119,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		if lb := servedBy(a.in, applied); lb != nil {
 			a.announceUnused(want, a.in.Settings.On(lb).For(want.Facts.Driver).Unused(), lb)
 		}
-		a.results.noteAddress(a.in, applied)
+		a.results.noteAddress(a.in)
 		return Known{Status: publish(applied.Addresses(), a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}
 	have, err := a.observer.recall(ctx, a.in, applied, true, lock)

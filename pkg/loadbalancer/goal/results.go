@@ -71,14 +71,18 @@ func (s *results) storeReported(in Inputs, r Round, reported plan.Plan) *v1.Load
 // noteAddress makes the publisher write ID and address of a load balancer again if the annotations
 // of the Service differ from the last write: a delayed write, of this process or the one before,
 // can arrive after the next one, and the Service may share its load balancer by another name.
-func (s *results) noteAddress(in Inputs, applied *state.Applied) {
+func (s *results) noteAddress(in Inputs) {
 	share := in.Settings.LoadBalancer.Share
-	if applied.LoadBalancer.Share == share && (!applied.Persisted.Address || in.Published.written(applied.LoadBalancer.ID, share, applied.Address)) {
-		return
-	}
-	unwritten := *applied
-	unwritten.LoadBalancer.Share, unwritten.Persisted.Address = share, false
-	s.store.Update(in.Owner.UID, func(e *state.Entry) { e.ReplaceApplied(applied, &unwritten) })
+	s.store.Update(in.Owner.UID, func(e *state.Entry) {
+		applied := e.Applied // others may have replaced the one that the round has read
+		if applied == nil || applied.LoadBalancer.Share == share &&
+			(!applied.Persisted.Address || in.Published.written(applied.LoadBalancer.ID, share, applied.Address)) {
+			return
+		}
+		unwritten := *applied
+		unwritten.LoadBalancer.Share, unwritten.Persisted.Address = share, false
+		e.Applied = &unwritten
+	})
 }
 
 // digestFor returns the hash of the desired state, computed once.

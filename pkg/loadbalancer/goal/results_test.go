@@ -40,10 +40,20 @@ func TestNoteAddress_WritesAgainWhatTheAnnotationsLack(t *testing.T) {
 		in, applied := inputsOf(svc), &state.Applied{Address: "203.0.113.7", LoadBalancer: state.LoadBalancer{ID: "lb", Share: test.applied}, Persisted: state.Persisted{Address: test.persisted}}
 		in.Published, in.Settings.LoadBalancer.Share = test.published, test.asked
 		s := &results{store: memoryOf(svc, "", state.Entry{Applied: applied}).Store}
-		s.noteAddress(in, applied)
+		s.noteAddress(in)
 		if now := s.store.Get(svc.UID).Applied; now.Persisted.Address != test.remains || now.LoadBalancer.Share != test.asked || applied.Persisted.Address != test.persisted {
 			t.Errorf("%s: written: %v, shared as %q; the state before: %v", name, now.Persisted.Address, now.LoadBalancer.Share, applied.Persisted.Address)
 		}
+	}
+}
+
+// Another client has changed the load balancer, which the round has not seen.
+func TestNoteAddress_LeavesDroppedStateDropped(t *testing.T) {
+	t.Parallel()
+	svc := webService()
+	s := &results{store: memoryOf(svc, "", state.Entry{Made: state.Made{Touched: true}}).Store}
+	if s.noteAddress(inputsOf(svc)); s.store.Get(svc.UID).Applied != nil {
+		t.Error("it has an applied state")
 	}
 }
 

@@ -119,7 +119,8 @@ func (e *Entry) MarkDrifted(applied *Applied, reason string) (marked bool) {
 }
 
 // ReplaceApplied replaces the knowledge of the same state, unless a newer one was applied. It keeps
-// the records that others have made meanwhile: that the state is confirmed, or persisted.
+// the records that others have made meanwhile: that the state is confirmed, or persisted, or that its
+// annotations must be written again.
 func (e *Entry) ReplaceApplied(before, now *Applied) {
 	have := e.Applied
 	if have == before {
@@ -131,9 +132,12 @@ func (e *Entry) ReplaceApplied(before, now *Applied) {
 		return
 	}
 	merged := *now
+	merged.LoadBalancer.Share = have.LoadBalancer.Share
+	if now.Persisted.Address == before.Persisted.Address || have.LoadBalancer.Share != before.LoadBalancer.Share {
+		merged.Persisted.Address = have.Persisted.Address
+	}
 	if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
 		merged.Confirmed = now.Confirmed || have.Confirmed
-		merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
 		merged.Persisted.Record = now.Persisted.Record || have.Persisted.Record
 	}
 	e.Applied = &merged

@@ -135,6 +135,21 @@ func TestStore_KeepsWhatIsWrittenForARecordThatIsConfirmedMeanwhile(t *testing.T
 	}
 }
 
+// A round finds that the annotations must be written again, while a check confirms the same state.
+func TestStore_KeepsThatAnnotationsMustBeWrittenAgain(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	before := applied("lb")
+	before.Confirmed, before.Persisted = false, state.Persisted{Address: true}
+	unwritten, confirmed := *before, *before
+	unwritten.Persisted.Address, confirmed.Confirmed = false, true
+	store.Update("uid", func(e *state.Entry) { e.SetApplied(&unwritten) })
+	store.Update("uid", func(e *state.Entry) { e.ReplaceApplied(before, &confirmed) })
+	if got := store.Get("uid").Applied; !got.Confirmed || got.Persisted.Address {
+		t.Errorf("confirmed %v, persisted %+v", got.Confirmed, got.Persisted)
+	}
+}
+
 func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	t.Parallel()
 	before := applied("lb")
@@ -160,11 +175,16 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	written := derived(func(a *state.Applied) { a.Persisted = state.Persisted{Record: true, Address: true} })
 	confirmed := derived(func(a *state.Applied) { a.Confirmed = true })
 	repacked := derived(func(a *state.Applied) { a.Contents = balancer("lb") })
+	shared := derived(func(a *state.Applied) { a.LoadBalancer.Share = "apps" })
+	movedWritten := derived(func(a *state.Applied) { a.Seen.UpdatedAt, a.Persisted.Address = moved.Seen.UpdatedAt, true })
+	movedShared := derived(func(a *state.Applied) { a.Seen.UpdatedAt, a.LoadBalancer.Share = moved.Seen.UpdatedAt, "apps" })
 	for name, c := range map[string]struct{ have, now, want *state.Applied }{
 		"nothing else was recorded":            {before, now, now},
 		"it was confirmed and written down":    {noted, now, both},
 		"the new one was, the other not":       {now, noted, noted},
-		"the new one is of another updated_at": {noted, moved, moved},
+		"the new one is of another updated_at": {noted, moved, movedWritten},
+		"it got a share":                       {shared, moved, movedShared},
+		"it got a share before it was written": {shared, addressed, shared},
 		"it was dropped":                       {nil, now, nil},
 		"it was read in another depth":         {deeper, now, deeper},
 		"its address was written down":         {addressed, recorded, written},
