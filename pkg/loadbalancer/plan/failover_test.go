@@ -56,6 +56,27 @@ func TestDiff_TriesARemedyForALoadBalancerInErrorAtATime(t *testing.T) {
 	}
 }
 
+// Another client has disabled a load balancer: its owner enables it, and if that is gone, the Services that share it do.
+func TestDiff_EnablesALoadBalancerWithoutAnotherOwner(t *testing.T) {
+	t.Parallel()
+	const enabled = "load balancer kube_service_rig_default_web (lb-1): admin_state_up false → true\n"
+	for name, test := range map[string]struct {
+		shared *model.Shared
+		want   string
+	}{
+		"its own":                      {nil, enabled},
+		"another's":                    {&model.Shared{Removable: true}, ""},
+		"an operator's":                {&model.Shared{}, ""},
+		"another's, the owner is gone": {&model.Shared{Removable: true, Orphaned: true}, enabled},
+	} {
+		observed := made(t, web())
+		observed.LoadBalancer.AdminDown, observed.LoadBalancer.Shared = true, test.shared
+		if got := plan.Diff(web(), observed, plan.Options{}).String(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // What a failed-over load balancer lacks is repaired by the next plan.
 func TestAdvance_TakesAFailoverForSuccessful(t *testing.T) {
 	t.Parallel()

@@ -37,9 +37,9 @@ func updateVIP(desired, lb *model.LoadBalancer) []Step {
 }
 
 // switchOn returns the step that enables a load balancer that is administratively down, unless
-// another Service owns it.
+// another owner is on it, who enables it.
 func switchOn(desired, lb *model.LoadBalancer) []Step {
-	if !lb.AdminDown || lb.Shared != nil {
+	if !lb.AdminDown || lb.Shared != nil && !lb.Shared.Orphaned {
 		return nil
 	}
 	settings := desired.VIP.Over(lb.VIP.VIPSettings) // as after updateVIP
